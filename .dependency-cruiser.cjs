@@ -1,0 +1,74 @@
+// The import rules of the design: rooms by what the system does, one door per library.
+const tests = '(\\.test\\.ts|\\.stub\\.ts)$|^server/testing/'
+
+/** A library may be imported from `door` only. */
+const door = (library, path) => ({
+  name: `one-door-for-${library}`,
+  comment: `${library} enters through ${path}`,
+  severity: 'error',
+  from: { path: '^server/', pathNot: [path, tests] },
+  to: { path: `(^|/)node_modules/(@types/)?${library}/` },
+})
+
+module.exports = {
+  forbidden: [
+    {
+      name: 'no-circles',
+      severity: 'error',
+      from: {},
+      to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } },
+    },
+    { name: 'no-unresolved', severity: 'error', from: {}, to: { couldNotResolve: true } },
+    {
+      name: 'reading-does-not-know-writing',
+      severity: 'error',
+      from: { path: '^server/redirect/', pathNot: tests },
+      to: { path: '^server/links/' },
+    },
+    {
+      name: 'writing-does-not-know-reading',
+      severity: 'error',
+      from: { path: '^server/links/', pathNot: tests },
+      to: { path: '^server/redirect/' },
+    },
+    {
+      name: 'the-domain-imports-no-room',
+      severity: 'error',
+      from: { path: '^server/(link|errors)\\.ts$' },
+      to: { path: '^server/' },
+    },
+    {
+      name: 'only-the-process-knows-the-app',
+      severity: 'error',
+      from: { path: '^server/', pathNot: ['^server/(main|worker)\\.ts$', tests] },
+      to: { path: '^server/app\\.ts$' },
+    },
+    {
+      name: 'the-server-does-not-know-its-tests',
+      severity: 'error',
+      from: { path: '^server/', pathNot: tests },
+      to: { path: tests },
+    },
+    {
+      name: 'only-what-is-installed-with-the-server',
+      severity: 'error',
+      from: { path: '^server/', pathNot: tests },
+      to: { dependencyTypes: ['npm-dev'], dependencyTypesNot: ['type-only'] },
+    },
+    door('pg', '^server/connections/'),
+    door('ioredis', '^server/connections/'),
+    door('opossum', '^server/connections/'),
+    door('prom-client', '^server/telemetry/'),
+    door('pino', '^server/telemetry/'),
+    door('pino-pretty', '^server/telemetry/'),
+    door('express', '^server/((redirect|links|tenants|api)/|app\\.ts$)'),
+    door('lru-cache', '^server/(redirect/tier1|tenants/keys)'),
+  ],
+  options: {
+    doNotFollow: { path: 'node_modules' },
+    exclude: { path: '(^|/)(\\.quicklink|loadtest/(reports|results))/' },
+    tsPreCompilationDeps: true,
+    tsConfig: { fileName: 'tsconfig.json' },
+    enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['import', 'node', 'default', 'types'] },
+  },
+}

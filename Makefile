@@ -1,0 +1,38 @@
+# The commands of QuickLink. Each is an npm script, because npm finds the Node 24 that comes with the packages first,
+# whatever the system's own Node is. NAME, MODE, PORT and the like are passed on by the environment.
+.DEFAULT_GOAL := help
+.PHONY: up down logs status test check help install
+export
+
+# npm writes this file last, also after `npm install`: it is older than the lock file only when packages are missing.
+installed := node_modules/.package-lock.json
+
+up: install ## start QuickLink and all it needs; returns when it is ready (PORT, OPS_PORT, WORKERS, … from the environment)
+	@npm run --silent up
+
+down: install ## stop it; the data stays
+	@npm run --silent down
+
+logs: install ## follow its log
+	@npm run --silent logs
+
+status: install ## what is up: versions, ports, breaker states
+	@npm run --silent status
+
+test: install ## every test, on a real Postgres and a real Redis that it starts itself
+	@npm run --silent test
+
+check: install ## types, lint, format, dead code, import rules, unit tests; needs no service
+	@npm run --silent check
+
+help: ## this list
+	@awk -F ':[^#]*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+install: $(installed)
+
+$(installed): package-lock.json
+	@node -e 'process.exit(process.versions.node.split(".")[0] < 20)' || \
+	  { echo 'QuickLink needs Node 20 or later with npm 10 or later to install itself: https://nodejs.org' >&2; exit 1; }
+	@echo 'Installing packages (npm ci)'
+	@npm ci --include=dev --include=optional --loglevel=error --no-audit --no-fund >/dev/null
+	@touch $@

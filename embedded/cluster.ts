@@ -1,0 +1,125 @@
+// One PostgreSQL data folder and the process on it. Used by `make up` and by the tests.
+import { execFile } from 'node:child_process'
+import { existsSync, readdirSync, readlinkSync, renameSync, rmSync, writeFileSync, chownSync, realpathSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { promisify } from 'node:util'
+import { Refusal, lastLines, readText, shown } from './paths.ts'
+import { type User, isOurs, start, stopProcess, until } from './process.ts'
+
+export interface Cluster {
+  readonly binDir: string
+  readonly dataDir: string
+  readonly logFile: string
+  readonly user: User | undefined
+}
+
+// Nothing of ours leaks in (PGPORT, PGOPTIONS, secrets), and messages are the same everywhere.
+const env = { PATH: process.env['PATH'], LC_ALL: 'C', TZ: 'UTC' }
+
+/** Whole or not at all: a start that was killed on the way begins anew. */
+export async function initCluster(cluster: Cluster, superuserPassword: string, durable: boolean): Promise<void> {
+  const { dataDir, user } = cluster
+  const unfinished = `${dataDir}.new`
+  const passwordFile = `${dataDir}.password`
+  rmSync(unfinished, { recursive: true, force: true })
+  try {
+    writeFileSync(passwordFile, superuserPassword, { mode: 0o600 })
+    if (user) chownSync(passwordFile, user.uid, user.gid)
+    const args = [
+      `--pgdata=${unfinished}`,
+      '--username=postgres',
+      `--pwfile=${passwordFile}`,
+      '--auth=scram-sha-256',
+      '--encoding=UTF8',
+      '--locale=C',
+      // Built in, so that no index depends on the C library of the machine and its next version.
+      '--locale-provider=builtin',
+      '--builtin-locale=C.UTF-8',
+      ...(durable ? [] : ['--no-sync']),
+    ]
+    await promisify(execFile)(join(cluster.binDir, 'initdb'), args, { cwd: dirname(dataDir), env, ...user })
+    renameSync(unfinished, dataDir)
+  } catch (error) {
+    throw new Refusal(`Postgres could not make its data folder: ${(error as { stderr?: string }).stderr ?? String(error)}`)
+  } finally {
+    rmSync(passwordFile, { force: true })
+  }
+}
+
+interface LockFile {
+  readonly pid: number
+  readonly port: number
+  readonly status: string
+}
+
+function lockFile(dataDir: string): LockFile | undefined {
+  const lines = readText(join(dataDir, 'postmaster.pid'))?.split('\n')
+  if (!lines) return undefined
+  return { pid: Number(lines[0]), port: Number(lines[3]), status: (lines[7] ?? '').trim() }
+}
+
+export function running(dataDir: string): { pid: number; port: number } | undefined {
+  const lock = lockFile(dataDir)
+  return lock && isOurs(lock.pid, dataDir) ? lock : undefined
+}
+
+/** A killed postmaster leaves a lock file and, for a moment, children. */
+async function clearRemains(dataDir: string): Promise<void> {
+  if (!(await until(() => !hasOrphans(dataDir), 10_000))) {
+    throw new Refusal('Processes of an earlier Postgres still use its data and do not end: stop them, then try again.')
+  }
+  // Postgres itself clears a lock whose pid is free. It does not when the pid is another process's by now.
+  rmSync(join(dataDir, 'postmaster.pid'), { force: true })
+}
+
+/** Every process of Postgres stands in its data folder. (Where there is no /proc, Postgres' own check has to do.) */
+function hasOrphans(dataDir: string): boolean {
+  if (process.platform !== 'linux') return false
+  const folder = realpathSync(dataDir)
+  return readdirSync('/proc').some((name) => {
+    if (!/^\d+$/.test(name)) return false
+    try {
+      return readlinkSync(`/proc/${name}/cwd`) === folder
+    } catch {
+      return false
+    }
+  })
+}
+
+export interface StartCluster {
+  readonly port: number
+  readonly settings: readonly (readonly [name: string, value: string, ...why: string[]])[]
+  readonly detached: boolean
+  readonly deadlineMs?: number
+}
+
+/** Returns when it accepts connections. */
+export async function startCluster(cluster: Cluster, options: StartCluster): Promise<number> {
+  const { dataDir, binDir, logFile, user } = cluster
+  await clearRemains(dataDir)
+  const file = join(binDir, 'postgres')
+  const args = ['-D', dataDir, '-p', String(options.port)]
+  for (const [name, value] of options.settings) args.push('-c', `${name}=${value}`)
+  const child = await start({ file, args, cwd: dirname(dataDir), env, logFile, detached: options.detached, user })
+  // What pg_ctl looks at, too. After a crash, recovery comes first and may take its time.
+  const ready = (): boolean => {
+    const lock = lockFile(dataDir)
+    return lock?.pid === child.pid && lock.status === 'ready'
+  }
+  const ended = (): boolean => child.exitCode !== null || child.signalCode !== null
+  await until(() => ready() || ended(), options.deadlineMs ?? 120_000, 20)
+  if (ready()) return child.pid
+  if (!ended()) child.kill('SIGQUIT')
+  throw new Refusal(`Postgres did not start. The end of ${shown(logFile)}:\n${lastLines(logFile, 10)}`)
+}
+
+/** Fast shutdown: open transactions are rolled back, everything committed is on disk. */
+export async function stopCluster(dataDir: string): Promise<boolean> {
+  const server = running(dataDir)
+  if (!server) return true
+  return stopProcess(server.pid, dataDir, [['SIGINT', 30_000], ['SIGQUIT', 10_000], ['SIGKILL', 5000]]) // prettier-ignore
+}
+
+export const majorOf = (dataDir: string): string | undefined => readText(join(dataDir, 'PG_VERSION'))?.trim()
+
+export const exists = (dataDir: string): boolean => existsSync(join(dataDir, 'PG_VERSION'))

@@ -1,0 +1,98 @@
+// Where things are, and small files that only their owner may read.
+import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
+import { join, relative, resolve } from 'node:path'
+
+/** A reason to stop that one sentence explains; shown without a stack. */
+export class Refusal extends Error {
+  override readonly name = 'Refusal'
+}
+
+export type Say = (line: string) => void
+
+export const projectDir = resolve(import.meta.dirname, '..')
+
+export interface Places {
+  readonly dataDir: string
+  readonly logFile: string
+  readonly ownerKeyFile: string
+  readonly modeFile: string
+  readonly lockFile: string
+  readonly serverFile: string
+  readonly databaseUrlFile: string
+  readonly redisUrlFile: string
+  readonly postgresDir: string
+  readonly postgresFile: string
+  readonly redisDir: string
+  readonly redisFile: string
+  readonly aptLogFile: string
+}
+
+export function placesIn(dataDir: string): Places {
+  const dir = resolve(projectDir, dataDir)
+  return {
+    dataDir: dir,
+    logFile: join(dir, 'quicklink.log'),
+    ownerKeyFile: join(dir, 'owner-key'),
+    modeFile: join(dir, 'mode'),
+    lockFile: join(dir, 'up.lock'),
+    serverFile: join(dir, 'server.json'),
+    databaseUrlFile: join(dir, 'database-url'),
+    redisUrlFile: join(dir, 'redis-url'),
+    postgresDir: join(dir, 'postgres'),
+    postgresFile: join(dir, 'postgres.json'),
+    redisDir: join(dir, 'redis'),
+    redisFile: join(dir, 'redis.json'),
+    aptLogFile: join(dir, 'apt.log'),
+  }
+}
+
+export const shown = (path: string): string => {
+  const short = relative(process.cwd(), path)
+  return short.startsWith('..') ? path : short
+}
+
+export function makeDataDir(places: Places): void {
+  mkdirSync(places.dataDir, { recursive: true, mode: 0o700 })
+  // As root, Postgres runs as another user, who must be able to walk through (not to list); each file guards itself.
+  chmodSync(places.dataDir, process.getuid?.() === 0 ? 0o711 : 0o700)
+}
+
+/** Whole or not at all, and never readable by others, not even for a moment. */
+export function writePrivate(path: string, text: string): void {
+  writeFileSync(`${path}.new`, text, { mode: 0o600 })
+  renameSync(`${path}.new`, path)
+}
+
+export const writeJson = (path: string, value: unknown): void => {
+  writePrivate(path, `${JSON.stringify(value, null, 2)}\n`)
+}
+
+/** Undefined when the file is not there; a file that cannot be read is an error. */
+export function readJson<T>(path: string): Partial<T> | undefined {
+  const text = readText(path)
+  if (text === undefined) return undefined
+  try {
+    return JSON.parse(text) as Partial<T>
+  } catch {
+    throw new Refusal(`${shown(path)} is damaged: restore it from a backup.`)
+  }
+}
+
+export function readText(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw error
+  }
+}
+
+export function lastLines(path: string, count: number): string {
+  const lines = (readText(path) ?? '').trimEnd().split('\n').slice(-count)
+  return lines.map((line) => (line.length > 500 ? `${line.slice(0, 500)}…` : line)).join('\n')
+}
+
+/** Logs are bounded: one old generation is kept. */
+export function rotate(path: string, maxMb = 64): void {
+  if (existsSync(path) && statSync(path).size > maxMb * 1024 * 1024) renameSync(path, `${path}.1`)
+}

@@ -1,0 +1,155 @@
+// The Postgres of `make up`: its place, its settings, its role and database.
+//
+//   settings file ──▶ programs copied ──▶ initdb ──▶ started ──▶ role and database
+// Each step is done if it is not done yet, so that a start that was killed anywhere is finished by the next one.
+import { createHash, randomBytes } from 'node:crypto'
+import { existsSync, readdirSync, renameSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { openPostgres } from '../server/connections/postgres.ts'
+import { type Cluster, exists, initCluster, majorOf, running, startCluster, stopCluster } from './cluster.ts'
+import { type Places, Refusal, type Say, makeDataDir, projectDir, readJson, rotate, writeJson, writePrivate } from './paths.ts'
+import { canEnter, installBinaries, isOldBinaries, makeOwnDir, nativePackage, postgresUser } from './postgres-binaries.ts'
+import { type User, freePort } from './process.ts'
+
+interface Settings {
+  /** Where programs and data live. */
+  readonly home: string
+  readonly port: number
+  /** Of the superuser `postgres`, for its operator. */
+  readonly superuserPassword: string
+  /** Of `quicklink`, which owns its database and nothing else. */
+  readonly password: string
+}
+
+const serverSettings = (workers: number): (readonly [name: string, value: string, why: string])[] => [
+  ['listen_addresses', '127.0.0.1', 'nobody but this machine needs it'],
+  ['unix_socket_directories', '', 'no socket in a folder that everybody shares'],
+  ['password_encryption', 'scram-sha-256', 'the password itself is never stored or sent'],
+  ['max_connections', String(Math.max(200, 10 * workers + 20)), '8 for each worker, and room for tools and a person'],
+  ['shared_buffers', '256MB', 'a million links and their index fit; the system caches the rest'],
+  ['fsync', 'on', 'an acknowledged link survives a power cut'],
+  ['synchronous_commit', 'on', 'the same'],
+  ['full_page_writes', 'on', 'the same, for pages torn by the cut'],
+  ['max_wal_size', '1GB', 'click counts write steadily: checkpoints come by time, not in the middle of a burst'],
+  ['idle_in_transaction_session_timeout', '60s', 'a forgotten transaction must not hold back vacuum'],
+  ['timezone', 'UTC', 'hours and months are counted the same everywhere'],
+  ['log_timezone', 'UTC', 'the same'],
+  ['log_checkpoints', 'off', 'the log has what needs a person'],
+]
+
+export interface RunningPostgres {
+  readonly url: string
+  readonly port: number
+}
+
+export async function startPostgres(places: Places, workers: number, say: Say): Promise<RunningPostgres> {
+  const user = postgresUser()
+  const settings = await readSettings(places, user, say)
+  const cluster = clusterOf(settings, user)
+  const already = running(cluster.dataDir)
+  if (already) return finish(places, settings, already.port)
+
+  makeOwnDir(settings.home, user)
+  for (const name of readdirSync(settings.home)) {
+    if (isOldBinaries(name, cluster.binDir)) rmSync(join(settings.home, name), { recursive: true, force: true })
+  }
+  installBinaries(settings.home)
+  if (!exists(cluster.dataDir)) {
+    say('Making the Postgres data folder')
+    await initCluster(cluster, settings.superuserPassword, true)
+  }
+  refuseOtherMajor(cluster.dataDir)
+  rotate(cluster.logFile)
+  const port = await freePort(settings.port)
+  await startCluster(cluster, { port, settings: serverSettings(workers), detached: true })
+  return finish(places, settings, port)
+}
+
+async function finish(places: Places, settings: Settings, port: number): Promise<RunningPostgres> {
+  if (port !== settings.port) writeJson(places.postgresFile, { ...settings, port })
+  await makeDatabase(urlOf('postgres', settings.superuserPassword, port, 'postgres'), settings.password)
+  const url = urlOf('quicklink', settings.password, port, 'quicklink')
+  writePrivate(places.databaseUrlFile, `${url}\n`)
+  return { url, port }
+}
+
+const urlOf = (role: string, password: string, port: number, database: string): string =>
+  `postgres://${role}:${password}@127.0.0.1:${port}/${database}`
+
+const clusterOf = ({ home }: Settings, user: User | undefined): Cluster => ({
+  binDir: join(home, `postgresql-${nativePackage().version}`, 'native', 'bin'),
+  dataDir: join(home, 'data'),
+  logFile: join(home, 'postgres.log'),
+  user,
+})
+
+async function readSettings(places: Places, user: User | undefined, say: Say): Promise<Settings> {
+  const known = readJson<Settings>(places.postgresFile)
+  if (known?.home && known.password && known.superuserPassword && known.port) return known as Settings
+  makeDataDir(places)
+  const home = chooseHome(places, user, say)
+  const password = (): string => randomBytes(24).toString('base64url')
+  const settings = { home, port: await freePort(), superuserPassword: password(), password: password() }
+  writeJson(places.postgresFile, settings)
+  return settings
+}
+
+function chooseHome(places: Places, user: User | undefined, say: Say): string {
+  const id = createHash('sha256').update(places.dataDir).digest('hex').slice(0, 12)
+  const home = canEnter(places.dataDir, user) ? places.postgresDir : `/var/lib/quicklink-${id}`
+  if (home !== places.postgresDir) say(`Postgres cannot enter this folder as user "postgres": its data is in ${home}`)
+  if (existsSync(join(home, 'data'))) {
+    // Data of a project folder that was removed since; its password went with it.
+    const aside = `${home}-${new Date().toISOString().replace(/[:.]/g, '')}`
+    renameSync(home, aside)
+    say(`Data of an earlier QuickLink in this place is kept in ${aside}`)
+  }
+  return home
+}
+
+function refuseOtherMajor(dataDir: string): void {
+  const have = nativePackage().version.split('.')[0]
+  const made = majorOf(dataDir)
+  if (made === have) return
+  throw new Refusal(
+    `The data in ${dataDir} is of PostgreSQL ${made}, and this QuickLink brings ${have}: ` +
+      `check out the version that made it (in ${projectDir}), dump, and load the dump here.`,
+  )
+}
+
+async function makeDatabase(adminUrl: string, password: string): Promise<void> {
+  const onError = (): undefined => undefined
+  const admin = openPostgres({ url: adminUrl, name: 'quicklink-up', maxConnections: 1, connectMs: 5000, queryMs: 60_000, onError }) // prettier-ignore
+  try {
+    // The password is of our own making (base64url): nothing in it needs quoting.
+    const [role] = await admin.query("select 1 from pg_roles where rolname = 'quicklink'")
+    if (!role) await admin.query(`create role quicklink login password '${password}'`)
+    const [database] = await admin.query("select 1 from pg_database where datname = 'quicklink'")
+    if (!database) await admin.query('create database quicklink owner quicklink')
+  } finally {
+    await admin.close()
+  }
+}
+
+export async function stopPostgres(places: Places): Promise<'stopped' | 'was not running' | 'does not stop'> {
+  const settings = readJson<Settings>(places.postgresFile)
+  const dataDir = settings?.home && join(settings.home, 'data')
+  if (!dataDir || !running(dataDir)) return 'was not running'
+  return (await stopCluster(dataDir)) ? 'stopped' : 'does not stop'
+}
+
+export async function postgresVersion(places: Places): Promise<{ version: string; port: number } | undefined> {
+  const settings = readJson<Settings>(places.postgresFile)
+  const server = settings?.home ? running(join(settings.home, 'data')) : undefined
+  if (!server || !settings?.password) return undefined
+  const url = urlOf('quicklink', settings.password, server.port, 'quicklink')
+  const db = openPostgres({ url, name: 'quicklink-status', maxConnections: 1, connectMs: 2000, queryMs: 2000, onError: () => undefined }) // prettier-ignore
+  try {
+    const [row] = await db.query<{ version: string }>("select current_setting('server_version') as version")
+    return { version: row?.version ?? 'unknown', port: server.port }
+  } catch (error) {
+    return { version: `does not answer: ${(error as Error).message}`, port: server.port }
+  } finally {
+    await db.close()
+  }
+}

@@ -1,0 +1,109 @@
+// A Redis or Valkey process of our own. Used by `make up` and by the tests.
+import { type ChildProcess, spawnSync } from 'node:child_process'
+import { accessSync, constants, mkdirSync, writeFileSync } from 'node:fs'
+import { connect } from 'node:net'
+import { delimiter, join } from 'node:path'
+import { projectDir } from './paths.ts'
+import { start, until } from './process.ts'
+
+export interface RedisProgram {
+  readonly file: string
+  /** As people say it: "Redis 7.0.15", "Valkey 8.1.0". */
+  readonly version: string
+}
+
+const minimumMajor = { Redis: 7, Valkey: 8 }
+
+/** The first one that is new enough; `tooOld` names one that is not. */
+export function findRedis(): { program?: RedisProgram; tooOld?: string } {
+  let tooOld: string | undefined
+  for (const name of ['redis-server', 'valkey-server']) {
+    const file = onPath(name)
+    if (!file) continue
+    const text = spawnSync(file, ['--version'], { encoding: 'utf8' }).stdout
+    const [, kind, version, major] = /(Redis|Valkey) server v=((\d+)[^ ]*)/.exec(text) ?? []
+    if (!kind || !version) continue
+    if (Number(major) >= minimumMajor[kind as 'Redis']) return { program: { file, version: `${kind} ${version}` } }
+    tooOld = `${kind} ${version}`
+  }
+  return tooOld ? { tooOld } : {}
+}
+
+/** Also where packages put it although the PATH of a plain user or of cron does not have it. */
+export function onPath(name: string): string | undefined {
+  const usual = ['/usr/local/bin', '/usr/bin', '/usr/sbin', '/usr/local/sbin', '/opt/homebrew/bin']
+  const folders = [...(process.env['PATH'] ?? '').split(delimiter), ...usual].filter((folder) => folder !== '')
+  return folders.map((folder) => join(folder, name)).find((file) => {
+    try {
+      accessSync(file, constants.X_OK)
+      return true
+    } catch {
+      return false
+    }
+  })
+}
+
+export interface StartRedis {
+  readonly file: string
+  readonly dir: string
+  readonly port: number
+  readonly password: string
+  /** More lines of configuration: the last one wins. */
+  readonly lines?: readonly string[]
+  readonly detached: boolean
+}
+
+export const configFileIn = (dir: string): string => join(dir, 'redis.conf')
+export const logFileIn = (dir: string): string => join(dir, 'redis.log')
+
+/** A file, because a command line is public. */
+function writeConfig(options: StartRedis): string {
+  const file = configFileIn(options.dir)
+  const lines = [
+    '# Written at every start. The settings and their reasons are in the included file.',
+    `include ${quoted(join(projectDir, 'redis', 'redis.conf'))}`,
+    'bind 127.0.0.1',
+    `port ${options.port}`,
+    `requirepass ${quoted(options.password)}`,
+    `dir ${quoted(options.dir)}`,
+    'daemonize no',
+    ...(options.lines ?? []),
+  ]
+  writeFileSync(file, `${lines.join('\n')}\n`, { mode: 0o600 })
+  return file
+}
+
+const quoted = (text: string): string => JSON.stringify(text)
+
+/** Spawned; ready when `redisReady` says so. */
+export function spawnRedis(options: StartRedis): Promise<ChildProcess & { readonly pid: number }> {
+  mkdirSync(options.dir, { recursive: true, mode: 0o700 })
+  const args = [writeConfig(options)]
+  const { file, dir, detached } = options
+  return start({ file, args, cwd: dir, env: { PATH: process.env['PATH'], TZ: 'UTC' }, logFile: logFileIn(dir), detached })
+}
+
+/** A snapshot is loaded first: until then it answers LOADING. False when it ended, or not in time. */
+export async function redisReady(child: ChildProcess, port: number, password: string, deadlineMs: number) {
+  const ended = (): boolean => child.exitCode !== null || child.signalCode !== null
+  const ready = async (): Promise<boolean> => (await askRedis(port, password, 'PING')) === '+PONG'
+  return (await until(async () => ended() || (await ready()), deadlineMs, 10)) && !ended()
+}
+
+/** One command in Redis' inline form; the whole answer as it came, undefined when there is none within 500 ms. */
+export function askRedis(port: number, password: string, command: string, host = '127.0.0.1') {
+  return new Promise<string | undefined>((resolve) => {
+    const socket = connect({ port, host })
+    let answer = ''
+    socket.setTimeout(500, () => socket.destroy())
+    socket.setEncoding('utf8')
+    socket.on('data', (text: string) => (answer += text))
+    socket.on('error', () => undefined)
+    socket.on('close', () => {
+      const [, rest] = /^\+OK\r\n([^]*)\+OK\r\n$/.exec(answer) ?? []
+      resolve(rest?.trim())
+    })
+    // QUIT makes Redis close the connection once it has answered.
+    socket.write(`AUTH ${quoted(password)}\r\n${command}\r\nQUIT\r\n`)
+  })
+}

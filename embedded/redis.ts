@@ -1,0 +1,101 @@
+// The Redis of `make up`. QuickLink serves without it, slower: so whatever is wrong here is said, and never stops a start.
+import { randomBytes } from 'node:crypto'
+import { existsSync, renameSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { type Places, type Say, lastLines, readJson, rotate, shown, writeJson, writePrivate } from './paths.ts'
+import { freePort, isOurs, stopProcess } from './process.ts'
+import { canInstallRedis, installRedis, removePolicy } from './redis-install.ts'
+import { type RedisProgram, askRedis, configFileIn, findRedis, logFileIn, redisReady, spawnRedis } from './redis-process.ts'
+
+interface Settings {
+  readonly port: number
+  readonly password: string
+  readonly pid?: number
+}
+
+export interface RunningRedis {
+  readonly url: string
+  readonly version: string
+}
+
+/** Undefined: the Redis tier is off, and the reason has been said. */
+export async function startRedis(places: Places, say: Say): Promise<RunningRedis | undefined> {
+  const { redisDir, redisFile } = places
+  const known = readJson<Settings>(redisFile)
+  if (known?.port && known.password && isOurs(known.pid, configFileIn(redisDir))) {
+    return finish(places, { port: known.port, password: known.password })
+  }
+  const program = await programFor(places, say)
+  if (!program) return undefined
+  const password = known?.password ?? randomBytes(24).toString('base64url')
+  const port = await freePort(known?.port)
+  rotate(logFileIn(redisDir))
+  const pid = await startOnce(places, program, port, password, say)
+  if (pid === undefined) {
+    say(`${program.version} did not start, so the Redis tier is off. The end of ${shown(logFileIn(redisDir))}:`)
+    say(lastLines(logFileIn(redisDir), 5))
+    return undefined
+  }
+  writeJson(redisFile, { port, password, pid })
+  return finish(places, { port, password })
+}
+
+async function finish(places: Places, { port, password }: Settings): Promise<RunningRedis> {
+  const url = `redis://:${password}@127.0.0.1:${port}`
+  writePrivate(places.redisUrlFile, `${url}\n`)
+  return { url, version: (await versionOf(port, password)) ?? 'Redis' }
+}
+
+async function programFor(places: Places, say: Say): Promise<RedisProgram | undefined> {
+  let found = findRedis()
+  if (!found.program && !found.tooOld && canInstallRedis() && (await installRedis(places.aptLogFile, say))) {
+    found = findRedis()
+  }
+  if (found.program) return found.program
+  const reason = found.tooOld ? `${found.tooOld} is too old` : 'no redis-server or valkey-server is installed'
+  say(`The Redis tier is OFF: ${reason}. Redirects work, from memory and Postgres alone.`)
+  say('To switch it on, install Redis 7.0 (or Valkey 8) or later, then `make down` and `make up`.')
+  return undefined
+}
+
+/** A snapshot that cannot be loaded is put aside: it is only a cache. */
+async function startOnce(places: Places, program: RedisProgram, port: number, password: string, say: Say) {
+  for (const attempt of [1, 2]) {
+    const child = await spawnRedis({ file: program.file, dir: places.redisDir, port, password, detached: true })
+    // Recorded before it is ready, so that a start killed here leaves nothing that the next one does not know.
+    writeJson(places.redisFile, { port, password, pid: child.pid })
+    if (await redisReady(child, port, password, 60_000)) return child.pid
+    child.kill('SIGKILL')
+    const dump = join(places.redisDir, 'dump.rdb')
+    if (attempt === 2 || !existsSync(dump)) return undefined
+    renameSync(dump, `${dump}.damaged`)
+    say('Redis could not load its snapshot: it starts empty')
+  }
+  return undefined
+}
+
+export async function stopRedis(places: Places): Promise<'stopped' | 'was not running' | 'does not stop'> {
+  removeLeftovers()
+  const word = configFileIn(places.redisDir)
+  const pid = readJson<Settings>(places.redisFile)?.pid
+  rmSync(places.redisUrlFile, { force: true })
+  if (!isOurs(pid, word)) return 'was not running'
+  return (await stopProcess(pid, word, [['SIGTERM', 15_000], ['SIGKILL', 5000]])) ? 'stopped' : 'does not stop' // prettier-ignore
+}
+
+function removeLeftovers(): void {
+  if (canInstallRedis()) removePolicy()
+}
+
+export async function redisVersion(places: Places): Promise<{ version: string; port: number } | undefined> {
+  const settings = readJson<Settings>(places.redisFile)
+  if (!settings?.port || !settings.password || !isOurs(settings.pid, configFileIn(places.redisDir))) return undefined
+  return { version: (await versionOf(settings.port, settings.password)) ?? 'does not answer', port: settings.port }
+}
+
+async function versionOf(port: number, password: string): Promise<string | undefined> {
+  const info = await askRedis(port, password, 'INFO server')
+  const [, valkey] = /^valkey_version:(\S+)/m.exec(info ?? '') ?? []
+  const [, redis] = /^redis_version:(\S+)/m.exec(info ?? '') ?? []
+  return valkey ? `Valkey ${valkey}` : redis && `Redis ${redis}`
+}

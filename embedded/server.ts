@@ -1,0 +1,63 @@
+// The QuickLink server as a background process.
+import { join } from 'node:path'
+import { type Places, Refusal, lastLines, projectDir, readJson, rotate, shown, writeJson } from './paths.ts'
+import { isOurs, start, stopProcess, until } from './process.ts'
+
+const mainFile = join(projectDir, 'server', 'main.ts')
+
+export interface RunningServer {
+  readonly pid: number
+  readonly url: string
+  readonly localUrl: string
+  readonly opsUrl: string
+}
+
+export function runningServer(places: Places): RunningServer | undefined {
+  const known = readJson<RunningServer>(places.serverFile)
+  return known && isOurs(known.pid, mainFile) ? (known as RunningServer) : undefined
+}
+
+export async function startServer(places: Places, env: NodeJS.ProcessEnv, urls: Omit<RunningServer, 'pid'>) {
+  rotate(places.logFile)
+  const args = ['--import', join(projectDir, 'server', 'node-version.js'), mainFile]
+  // This very Node: its version has been checked.
+  const child = await start({
+    file: process.execPath,
+    args,
+    cwd: projectDir,
+    env,
+    logFile: places.logFile,
+    detached: true,
+  })
+  const server: RunningServer = { pid: child.pid, ...urls }
+  writeJson(places.serverFile, server)
+  const ended = (): boolean => child.exitCode !== null || child.signalCode !== null
+  const ready = await until(async () => ended() || (await isReady(server)), 60_000, 100)
+  if (ready && !ended()) return server
+  const what = ended() ? `ended (${child.signalCode ?? `exit code ${child.exitCode}`})` : 'was not ready after 60 s'
+  // Not left half running: the next `make up` starts it anew.
+  await stopServer(places)
+  throw new Refusal(`The server ${what}. The end of ${shown(places.logFile)}:\n${lastLines(places.logFile, 20)}`)
+}
+
+export async function isReady(server: RunningServer): Promise<boolean> {
+  return (await fetchOps(server, '/readyz'))?.ok ?? false
+}
+
+/** The text of an answer of the ops port; undefined when there is none. */
+export async function fetchOps(server: RunningServer, path: string): Promise<{ ok: boolean; text: string } | undefined> {
+  try {
+    const answer = await fetch(server.opsUrl + path, { signal: AbortSignal.timeout(2000) })
+    return { ok: answer.ok, text: await answer.text() }
+  } catch {
+    return undefined
+  }
+}
+
+/** 12 s to finish what is under way (it stops itself within 10), then it is killed. */
+export async function stopServer(places: Places): Promise<'stopped' | 'was not running' | 'does not stop'> {
+  const server = runningServer(places)
+  if (!server) return 'was not running'
+  const steps: [NodeJS.Signals, number][] = [['SIGTERM', 12_000], ['SIGKILL', 5000]] // prettier-ignore
+  return (await stopProcess(server.pid, mainFile, steps)) ? 'stopped' : 'does not stop'
+}

@@ -1,0 +1,155 @@
+// From nothing to a running QuickLink, without Docker. Every step is harmless when it was done before.
+import { existsSync, rmSync, writeFileSync } from 'node:fs'
+import { type Config, ConfigError, loadConfig } from '../server/config.ts'
+import { type Places, Refusal, type Say, makeDataDir, placesIn, readText, shown, writePrivate } from './paths.ts'
+import { startPostgres } from './postgres.ts'
+import { freePort, isOurs, portProblem, until } from './process.ts'
+import { startRedis } from './redis.ts'
+import { type RunningServer, fetchOps, isReady, runningServer, startServer } from './server.ts'
+
+/** What the services we start decide; a value from outside would contradict them. */
+const ours = ['DATABASE_URL', 'REDIS_URL', 'REDIS_SENTINELS', 'REDIS_SENTINEL_NAME']
+
+export async function up(env: NodeJS.ProcessEnv, say: Say): Promise<void> {
+  const config = readConfig(env, say)
+  const places = placesIn(config.dataDir)
+  makeDataDir(places)
+  refuseDocker(env['MODE'] ?? readText(places.modeFile)?.trim())
+  await alone(places, async () => {
+    const already = runningServer(places)
+    if (already) {
+      if (!(await until(() => isReady(already), 20_000, 200))) {
+        throw new Refusal('QuickLink is running, but not ready: see `make logs`, or `make down` and `make up`.')
+      }
+      say('QuickLink is already running (`make down` first, to start it with other settings).')
+      return closingLines(places, already, env, say)
+    }
+    const urls = await freeUrls(config)
+    writePrivate(places.modeFile, 'embedded\n')
+    say('Starting Postgres')
+    await startPostgres(places, config.workers, say)
+    say('Starting Redis')
+    const redis = await startRedis(places, say)
+    say(`Starting QuickLink (log: ${shown(places.logFile)})`)
+    const server = await startServer(places, serverEnv(env, places, urls, redis !== undefined), urls)
+    await sayIfDegraded(server, redis !== undefined, say)
+    closingLines(places, server, env, say)
+  })
+}
+
+/** The server would refuse a bad set too, but only after the services were started. */
+function readConfig(env: NodeJS.ProcessEnv, say: Say): Config {
+  const given = ours.filter((name) => env[name] || env[`${name}_FILE`])
+  if (given.length > 0) {
+    const verb = given.length > 1 ? 'are' : 'is'
+    say(`${given.join(', ')} ${verb} ignored: \`make up\` brings its own services (\`npm run serve\` uses yours).`)
+  }
+  try {
+    return loadConfig({ ...withoutOurs(env), DATABASE_URL: 'postgres://127.0.0.1/quicklink' })
+  } catch (error) {
+    if (error instanceof ConfigError) throw new Refusal(error.message)
+    throw error
+  }
+}
+
+const withoutOurs = (env: NodeJS.ProcessEnv): NodeJS.ProcessEnv =>
+  Object.fromEntries(Object.entries(env).filter(([name]) => !ours.includes(name.replace(/_FILE$/, ''))))
+
+function refuseDocker(mode: string | undefined): void {
+  if (mode === undefined || mode === '' || mode === 'embedded') return
+  if (mode !== 'docker') throw new Refusal(`MODE is ${mode}, but must be docker or embedded.`)
+  throw new Refusal('MODE=docker is not available yet: start without it, and QuickLink runs without Docker.')
+}
+
+/** Two starts at the same time would each start the services. */
+async function alone(places: Places, work: () => Promise<void>): Promise<void> {
+  for (;;) {
+    try {
+      writeFileSync(places.lockFile, String(process.pid), { flag: 'wx', mode: 0o600 })
+      break
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+    }
+    if (isOurs(Number(readText(places.lockFile)), import.meta.dirname)) {
+      throw new Refusal('Another `make up` is under way here: wait for it.')
+    }
+    rmSync(places.lockFile, { force: true })
+  }
+  try {
+    await work()
+  } finally {
+    rmSync(places.lockFile, { force: true })
+  }
+}
+
+interface Urls extends Omit<RunningServer, 'pid'> {
+  readonly port: number
+  readonly opsPort: number
+}
+
+async function freeUrls(config: Config): Promise<Urls> {
+  const port = config.port || (await freePort())
+  const opsPort = config.opsPort || (await freePort())
+  await refuseTaken(port, config.host, 'PORT')
+  await refuseTaken(opsPort, config.opsHost, 'OPS_PORT')
+  const url = config.port ? config.publicUrl : `http://localhost:${port}`
+  const reach = (host: string): string => (['0.0.0.0', '::', '127.0.0.1', 'localhost'].includes(host) ? '' : host)
+  const localUrl = `http://${reach(config.host) || 'localhost'}:${port}`
+  return { port, opsPort, url, localUrl, opsUrl: `http://${reach(config.opsHost) || '127.0.0.1'}:${opsPort}` }
+}
+
+async function refuseTaken(port: number, host: string, variable: string): Promise<void> {
+  let problem: string | undefined
+  // A killed server's workers need a moment to notice.
+  await until(async () => (problem = await portProblem(port, host)) !== 'EADDRINUSE', 2000)
+  if (problem === undefined) return
+  const other = `set ${variable} to a free one, e.g. ${variable}=${port + 1} make up.`
+  if (problem === 'EADDRINUSE') throw new Refusal(`Port ${port} is taken by another program: ${other}`)
+  if (problem === 'EACCES') throw new Refusal(`Port ${port} needs more rights than you have: ${other}`)
+  throw new Refusal(`${host}:${port} cannot be listened on (${problem}): check ${variable.replace('PORT', 'HOST')}.`)
+}
+
+function serverEnv(env: NodeJS.ProcessEnv, places: Places, urls: Urls, redis: boolean): NodeJS.ProcessEnv {
+  return {
+    ...withoutOurs(env),
+    PORT: String(urls.port),
+    OPS_PORT: String(urls.opsPort),
+    DATA_DIR: places.dataDir,
+    // Files, so that no password stands in an environment.
+    DATABASE_URL_FILE: places.databaseUrlFile,
+    ...(redis ? { REDIS_URL_FILE: places.redisUrlFile } : {}),
+  }
+}
+
+async function sayIfDegraded(server: RunningServer, redis: boolean, say: Say): Promise<void> {
+  let state: { status?: string; redis?: string; postgres?: string } = {}
+  const sound = async (): Promise<boolean> => {
+    state = JSON.parse((await fetchOps(server, '/readyz'))?.text || '{}') as typeof state
+    return state.postgres !== 'down' && !(redis && state.redis === 'down')
+  }
+  if (await until(sound, 10_000, 200).catch(() => true)) return
+  say(`It runs, but not everything does: Postgres is ${state.postgres}, Redis is ${state.redis}. See \`make logs\`.`)
+}
+
+function closingLines(places: Places, server: RunningServer, env: NodeJS.ProcessEnv, say: Say): void {
+  const generated = existsSync(places.ownerKeyFile)
+  const key = generated ? `$(cat ${quoteIfNeeded(shown(places.ownerKeyFile))})` : '$OWNER_KEY'
+  const keyIsIn = generated ? shown(places.ownerKeyFile) : keySource(env)
+  say('')
+  say(`QuickLink is running at ${server.url}`)
+  say(`The owner key is in ${keyIsIn}`)
+  say('Make a first link:')
+  say('')
+  say(
+    `  curl -s ${server.localUrl}/api/v1/links -H "Authorization: Bearer ${key}" ` +
+      `-H 'Content-Type: application/json' -d '{"url":"https://example.com/"}'`,
+  )
+  say('')
+}
+
+const quoteIfNeeded = (path: string): string => (/^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`)
+
+const keySource = (env: NodeJS.ProcessEnv): string => env['OWNER_KEY_FILE'] ?? 'the OWNER_KEY that it was started with'
+
+/** For `make logs` and `make status`, which ask no configuration. */
+export const placesFrom = (env: NodeJS.ProcessEnv): Places => placesIn(env['DATA_DIR'] || '.quicklink')

@@ -1,0 +1,50 @@
+// The API under /api/v1: authenticated or 401, then the rooms' own routes. The redirect path knows nothing of it.
+import { Router } from 'express'
+import { preparation, type BootResult } from '../boot.ts'
+import { limits, type Config } from '../config.ts'
+import type { Postgres } from '../connections/postgres.ts'
+import { unavailable } from '../errors.ts'
+import { linksRouter } from '../links/api.ts'
+import { everyoneAdmitted, type Admission, type Announcer } from '../links/change-link.ts'
+import { authenticator } from '../tenants/keys.ts'
+import { notFound, problemHandler, rememberCaller, type Log } from './http.ts'
+
+export interface ApiDeps {
+  readonly config: Config
+  readonly log: Log
+  readonly sql: Postgres
+  readonly boot: BootResult
+  readonly announcer: Announcer
+  /** Rate limit and tenant quota; without it every tenant may create. */
+  readonly admission?: Admission
+  /** Routes of further rooms, below /api/v1, behind the same authentication. */
+  readonly rooms?: readonly Router[]
+}
+
+export function apiRouter(deps: ApiDeps): Router {
+  const { config, log, sql, announcer } = deps
+  const authenticate = authenticator(sql)
+  const links = linksRouter({
+    db: sql,
+    preparation: preparation(config, log, deps.boot),
+    announcer,
+    admission: deps.admission ?? everyoneAdmitted,
+    prepareMs: config.apiDbTimeoutMs,
+    publicUrl: config.publicUrl,
+  })
+
+  const router = Router({ caseSensitive: true })
+  router.use((_request, _response, next) => {
+    if (sql.counts().waiting >= limits.dbApiQueue) throw unavailable('Too many requests are waiting: try again soon.')
+    next()
+  })
+  router.use(async (request, response, next) => {
+    rememberCaller(response, await authenticate(request.headers.authorization))
+    next()
+  })
+  router.use(links)
+  for (const room of deps.rooms ?? []) router.use(room)
+  router.use(notFound)
+  router.use(problemHandler(log))
+  return router
+}

@@ -1,0 +1,216 @@
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { boot, type BootConfig, type BootResult } from './boot.ts'
+import { ConfigError, limits } from './config.ts'
+import { withDatabaseLock } from './connections/migrate.ts'
+import { isUnavailable, openPostgres, type Postgres } from './connections/postgres.ts'
+import { rotateSalt } from './links/salt.ts'
+import { hashKey } from './tenants/keys.ts'
+import { freshDatabase } from './testing/services.ts'
+
+let databaseUrl: string
+let dataDir: string
+let db: Postgres
+let logged: string[]
+
+beforeEach(async () => {
+  databaseUrl = await freshDatabase()
+  dataDir = await mkdtemp(join(tmpdir(), 'quicklink-boot-'))
+  db = openPostgres({ url: databaseUrl, name: 'test', maxConnections: 2, connectMs: 1000, queryMs: 5000, onError: () => undefined })
+  logged = []
+})
+afterEach(async () => {
+  await db.close()
+  await rm(dataDir, { recursive: true })
+})
+
+const note = (details: object, message: string): void => void logged.push(`${message} ${JSON.stringify(details)}`)
+const log = { info: note, warn: note, error: note }
+const start = (more: Partial<BootConfig> = {}): Promise<BootResult> =>
+  boot({ databaseUrl, dataDir, ownerKey: undefined, codeSalt: undefined, ...more }, log)
+
+const keyFile = (): string => join(dataDir, 'owner-key')
+const storedHash = async (): Promise<Buffer | undefined> =>
+  (await db.query<{ key_hash: Buffer }>(`select key_hash from api_keys where id = 'owner'`))[0]?.key_hash
+const meta = async () =>
+  (await db.query<{ salt: string | null; epoch: string; identity: string; salt_fingerprint: string }>('select * from ql_meta'))[0]
+const draw = async (sequence = 'link_counter_seq'): Promise<number> =>
+  (await db.query<{ n: number }>(`select nextval('${sequence}') as n`))[0]?.n ?? NaN
+
+describe('migrations', () => {
+  test('run once, whether starts come one after the other or eight at a time', async () => {
+    const results = await Promise.all(Array.from({ length: 8 }, () => start()))
+    results.push(await start())
+    expect(new Set(results.map((result) => JSON.stringify(result))).size).toBe(1)
+    expect(await db.query('select name from ql_migrations')).toEqual([{ name: '0001_links' }])
+    expect(await db.query('select id from api_keys')).toEqual([{ id: 'owner' }])
+    expect(logged.filter((line) => line.startsWith('migrated'))).toHaveLength(1)
+  })
+
+  test('without Postgres fail as something that may pass', async () => {
+    const failure = await start({ databaseUrl: 'postgres://nobody@127.0.0.1:1/none' }).catch((error: unknown) => error)
+    expect(isUnavailable(failure)).toBe(true)
+    expect(failure).not.toBeInstanceOf(ConfigError)
+  })
+
+  test('that fail leave nothing behind, and are no reason to try again', async () => {
+    await db.query('create table clicks (mine int)')
+    const failure = await start().catch((error: unknown) => error)
+    expect(isUnavailable(failure)).toBe(false)
+    expect(await db.query(`select from pg_tables where tablename = 'links'`)).toEqual([])
+  })
+})
+
+describe('the owner key', () => {
+  test('is generated once, into a file that only its user can read, and never logged', async () => {
+    await start()
+    const key = (await readFile(keyFile(), 'utf8')).trim()
+    expect(key).toMatch(/^ql_[0-9A-Za-z_-]{43}$/)
+    expect((await stat(keyFile())).mode & 0o777).toBe(0o600)
+    expect(await storedHash()).toEqual(hashKey(key))
+    await start()
+    expect((await readFile(keyFile(), 'utf8')).trim()).toBe(key)
+    expect(logged.join('\n')).not.toContain(key)
+    const rows = JSON.stringify(await db.query('select to_json(k) from api_keys k union all select to_json(m) from ql_meta m'))
+    expect(rows).not.toContain(key)
+  })
+
+  test('that was supplied is stored as a hash only; another one replaces it', async () => {
+    await start({ ownerKey: 'first owner key' })
+    expect(await storedHash()).toEqual(hashKey('first owner key'))
+    await expect(stat(keyFile())).rejects.toThrow('ENOENT')
+    await start()
+    expect(await storedHash()).toEqual(hashKey('first owner key'))
+    await start({ ownerKey: 'second owner key' })
+    expect(await storedHash()).toEqual(hashKey('second owner key'))
+  })
+
+  test('is not generated where it could not be kept, and the start says what to change', async () => {
+    await writeFile(join(dataDir, 'file'), '')
+    const failure = await start({ dataDir: join(dataDir, 'file') }).catch((error: unknown) => error)
+    expect(failure).toBeInstanceOf(ConfigError)
+    expect((failure as Error).message).toMatch(/^DATA_DIR is .+ \(E[A-Z]+\): name a writable folder\.$/)
+    expect(await storedHash()).toBeUndefined()
+    await start()
+    expect(await storedHash()).toEqual(hashKey((await readFile(keyFile(), 'utf8')).trim()))
+  })
+
+  test('left in a file by a start that died before it was stored is replaced', async () => {
+    await writeFile(keyFile(), 'ql_of-a-start-that-died\n', { mode: 0o644 })
+    await start()
+    expect(await storedHash()).toEqual(hashKey((await readFile(keyFile(), 'utf8')).trim()))
+    expect((await stat(keyFile())).mode & 0o777).toBe(0o600)
+  })
+
+  test('in a file that is not of this database is pointed out', async () => {
+    await start({ ownerKey: 'the owner key' })
+    await writeFile(keyFile(), 'ql_of-another-database\n')
+    await start()
+    expect(logged.join('\n')).toContain('set OWNER_KEY')
+    expect(logged.join('\n')).not.toContain('ql_of')
+  })
+})
+
+describe('the salt', () => {
+  const mine = 'a salt of my own, long enough for everyone'
+  const another = 'another salt of mine, long enough as well'
+
+  test('is generated once and kept', async () => {
+    const first = await start()
+    expect(first).toEqual({ salt: expect.stringMatching(/^[0-9A-Za-z_-]{43}$/), saltGeneration: 1 })
+    expect(await start()).toEqual(first)
+    expect(await start({ codeSalt: first.salt })).toEqual(first)
+    expect(logged.join('\n')).not.toContain(first.salt)
+  })
+
+  test('that was supplied is not stored', async () => {
+    expect(await start({ codeSalt: mine })).toEqual({ salt: mine, saltGeneration: 1 })
+    expect(await meta()).toMatchObject({ salt: null, salt_fingerprint: expect.stringMatching(/^[0-9a-f]{64}$/) })
+    expect(JSON.stringify(await meta())).not.toContain(mine)
+    expect(await start({ codeSalt: mine })).toEqual({ salt: mine, saltGeneration: 1 })
+  })
+
+  test.each([
+    ['another one than before', mine, another],
+    ['none, where one was supplied before', mine, undefined],
+    ['one, where one was generated before', undefined, mine],
+  ])('refuses a start with %s, in one sentence that names what to do', async (_what, before, now) => {
+    await start({ codeSalt: before })
+    const failure = await start({ codeSalt: now }).catch((error: unknown) => error)
+    expect(failure).toBeInstanceOf(ConfigError)
+    expect((failure as Error).message).toMatch(/^CODE_SALT is [^.]+npm run rotate-salt[^.]+\.$/)
+    expect((failure as Error).message).not.toContain(mine)
+    expect(await start({ codeSalt: before })).toMatchObject({ saltGeneration: 1 })
+  })
+
+  test('can be rotated: a new generation, and the old salt is refused from then on', async () => {
+    const rotate = (salt: string | undefined) =>
+      withDatabaseLock({ url: databaseUrl, connectMs: 1000, onInfo: () => undefined }, (sql) => rotateSalt(sql, salt))
+    const first = await start()
+    const second = await rotate(undefined)
+    expect(second.saltGeneration).toBe(2)
+    expect(second.salt).not.toBe(first.salt)
+    expect(await start()).toEqual(second)
+    expect(await rotate(mine)).toEqual({ salt: mine, saltGeneration: 3 })
+    expect((await meta())?.salt).toBeNull()
+    await expect(start()).rejects.toThrow('CODE_SALT is missing')
+    expect(await start({ codeSalt: mine })).toEqual({ salt: mine, saltGeneration: 3 })
+    await expect(rotate(mine)).rejects.toThrow('already uses')
+  })
+})
+
+describe('a restored copy', () => {
+  const link = (code: string, counter: number, generation = 1): Promise<unknown> =>
+    db.query('insert into links (code, url, counter, salt_generation) values ($1, $2, $3, $4)', [code, 'https://example.com/', counter, generation])
+
+  test('is a new epoch, without the old outbox, its counter beyond what may have been handed out; once', async () => {
+    await start()
+    await link('before-1', 500)
+    const before = await meta()
+    await db.query(`update ql_meta set identity = 'another database'`)
+    await Promise.all([start(), start(), start()])
+    const after = await meta()
+    expect(after?.epoch).not.toBe(before?.epoch)
+    expect(await db.query('select from outbox')).toEqual([])
+    expect(await db.query('select from ql_meta where identity = ql_identity()')).toHaveLength(1)
+    expect(await draw()).toBe(501 + limits.counterRestoreMargin)
+    expect(logged.filter((line) => line.includes('restored'))).toHaveLength(1)
+    await start()
+    expect(await meta()).toEqual(after)
+    expect(await draw()).toBe(502 + limits.counterRestoreMargin)
+  })
+
+  test('has no sequence that stands below what is stored', async () => {
+    await start()
+    await link('before-2', 70)
+    const [{ id, version } = { id: NaN, version: NaN }] = await db.query<{ id: number; version: number }>('select id, version from links')
+    await db.query(`alter sequence link_id_seq restart`)
+    await db.query(`alter sequence link_version_seq restart`)
+    await db.query(`update ql_meta set identity = 'another database'`)
+    await start()
+    expect(await draw('link_id_seq')).toBeGreaterThan(id)
+    expect(await draw('link_version_seq')).toBeGreaterThan(version)
+  })
+
+  test('is what an emptied table is taken for: whatever caches remember of it is from another epoch', async () => {
+    await start()
+    const before = await meta()
+    await db.query('truncate links')
+    await start()
+    expect((await meta())?.epoch).not.toBe(before?.epoch)
+  })
+})
+
+test('at every start the counter is moved past the highest that is stored, of every generation, and never back', async () => {
+  await start()
+  expect(await draw()).toBe(0)
+  await db.query(`update ql_meta set salt_generation = 2`)
+  await db.query(`insert into links (code, url, counter, salt_generation) values ('one-1', 'https://example.com/', 900, 1), ('two-1', 'https://example.com/', 300, 2)`)
+  await start()
+  expect(await draw()).toBe(901)
+  await db.query(`select setval('link_counter_seq', 5000)`)
+  await start()
+  expect(await draw()).toBe(5001)
+})

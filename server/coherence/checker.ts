@@ -1,0 +1,75 @@
+// Measures the promise: a few codes a second, what a trusted Redis says against what Postgres says. A difference is
+// looked at again a second later, when every pass must have been there; what is still different was served wrongly.
+import { isLink, type Code, type Known } from '../link.ts'
+import type { SharedCache } from './shared-cache.ts'
+import type { Trust } from './trust.ts'
+import type { Truth } from './truth.ts'
+
+interface CheckerDeps {
+  readonly cache: SharedCache
+  readonly truth: Truth
+  readonly trust: Trust
+  /** Codes that were asked for lately. */
+  readonly codes: () => readonly Code[]
+  readonly everyMs: number
+  readonly againAfterMs: number
+  readonly onStale: (code: Code, held: Known, truth: Known) => void
+}
+
+export interface Checker {
+  stop(): void
+}
+
+export function startChecker(deps: CheckerDeps): Checker {
+  const later = new Set<NodeJS.Timeout>()
+
+  const difference = async (code: Code): Promise<[Known, Known] | undefined> => {
+    const { cache, trust } = deps
+    if (!cache.ready || !trust.holds(cache.connection)) return undefined
+    const [held] = await cache.read([code])
+    if (held === undefined) return undefined
+    // Redis first: a change in between makes Postgres the newer one, which the second look sorts out.
+    const [truth] = await deps.truth.read([code])
+    if (truth === undefined || agree(held.known, truth) || !trust.holds(cache.connection)) return undefined
+    return [held.known, truth]
+  }
+
+  const lookAgain = async (code: Code, [before]: [Known, Known]): Promise<void> => {
+    const found = await difference(code)
+    if (found !== undefined && found[0].version === before.version) deps.onStale(code, ...found)
+  }
+
+  const check = async (code: Code): Promise<void> => {
+    const found = await difference(code)
+    if (found === undefined) return
+    const timer = setTimeout(() => {
+      later.delete(timer)
+      lookAgain(code, found).catch(() => undefined)
+    }, deps.againAfterMs)
+    later.add(timer)
+  }
+
+  const timer = setInterval(() => {
+    const codes = deps.codes()
+    const code = codes[Math.floor(Math.random() * codes.length)]
+    // Nobody to ask is no finding.
+    if (code !== undefined) check(code).catch(() => undefined)
+  }, deps.everyMs)
+
+  return {
+    stop() {
+      clearInterval(timer)
+      for (const each of later) clearTimeout(each)
+    },
+  }
+}
+
+function agree(held: Known, truth: Known): boolean {
+  if (!isLink(held) || !isLink(truth)) return isLink(held) === isLink(truth)
+  return (
+    held.version === truth.version &&
+    held.url === truth.url &&
+    held.permanent === truth.permanent &&
+    held.expiresAtS === truth.expiresAtS
+  )
+}

@@ -1,0 +1,186 @@
+// Redis as coherence sees it: a few keys, one script, and everything that can happen to a server and to a connection.
+// That the script here and the Lua one do the same is a property tested on a real Redis (set-if-not-older.integration).
+import { absent, isLink, type Code, type Known } from '../../link.ts'
+import type { Held } from '../schema.ts'
+import type { Entry, SharedCache } from '../shared-cache.ts'
+import type { VirtualTime } from './virtual-time.ts'
+
+export interface Flaws {
+  /** Writes do not look at the version that is there. */
+  readonly noVersionCheck?: boolean
+  /** Writes do not look at the cursor: a reader's copy lands however old it is. */
+  readonly noGuard?: boolean
+}
+
+export interface Keys {
+  cursor: string | null
+  readonly links: Map<Code, Known>
+  readonly hints: Set<Code>
+}
+
+const emptyKeys = (): Keys => ({ cursor: null, links: new Map(), hints: new Set() })
+const copyOf = (keys: Keys): Keys => ({
+  cursor: keys.cursor,
+  links: new Map(keys.links),
+  hints: new Set(keys.hints),
+})
+
+/** The one script. Anything that lowers the version of a key is reported. */
+export function setIfNotOlder(
+  keys: Keys,
+  how: 'put' | 'amend',
+  from: string | null,
+  to: string | null,
+  entries: readonly Entry[],
+  flaws: Flaws = {},
+  onLowered: (code: Code) => void = () => undefined,
+): 'written' | 'moved' {
+  if (keys.cursor !== from && !flaws.noGuard) return 'moved'
+  for (const { code, known } of entries) {
+    const held = keys.links.get(code)
+    if (how === 'put' && !isLink(known) && known.version === 0) {
+      if (!held) keys.hints.add(code)
+      continue
+    }
+    if (held && held.version > known.version) {
+      if (!flaws.noVersionCheck) continue
+      onLowered(code)
+    }
+    if (held || how === 'put') keys.links.set(code, known)
+    if (isLink(known)) keys.hints.delete(code)
+  }
+  if (to !== null) keys.cursor = to
+  return 'written'
+}
+
+export class RedisServer {
+  keys = emptyKeys()
+  /** Swallows everything: nothing arrives and nothing is answered. */
+  hole = false
+  up = true
+
+  snapshot(): Keys {
+    return copyOf(this.keys)
+  }
+
+  restore(keys: Keys): void {
+    this.keys = copyOf(keys)
+  }
+
+  flush(): void {
+    this.keys = emptyKeys()
+  }
+
+  evict(pick: number): void {
+    const codes = [...this.keys.links.keys()]
+    const code = codes[Math.floor(pick * codes.length)]
+    if (code !== undefined) this.keys.links.delete(code)
+  }
+}
+
+/** One process' connection. Latencies, lost replies and late arrivals come from `random`. */
+export class RedisClient implements SharedCache {
+  connection = 1
+  cursor: string | null = null
+  server: RedisServer
+  readonly #time: VirtualTime
+  readonly #random: () => number
+  readonly #flaws: Flaws
+  readonly #onLowered: (code: Code) => void
+
+  constructor(
+    server: RedisServer,
+    time: VirtualTime,
+    random: () => number,
+    flaws: Flaws,
+    onLowered: (code: Code) => void,
+  ) {
+    this.server = server
+    this.#time = time
+    this.#random = random
+    this.#flaws = flaws
+    this.#onLowered = onLowered
+  }
+
+  get ready(): boolean {
+    return this.server.up
+  }
+
+  reconnect(server = this.server): void {
+    this.server = server
+    this.connection++
+  }
+
+  async read(codes: readonly Code[]): Promise<(Held | undefined)[]> {
+    const [cursor, held] = await this.#send(({ cursor, links, hints }) => {
+      const each = codes.map((code): Held | undefined => {
+        const known = links.get(code)
+        if (known && isLink(known)) hints.delete(code)
+        if (known) return { known, cachedAtS: 0 }
+        return hints.has(code) ? { known: absent(0), cachedAtS: 0 } : undefined
+      })
+      return [cursor, each] as const
+    })
+    this.cursor = cursor
+    return held
+  }
+
+  async readCursor(): Promise<string | null> {
+    return (this.cursor = await this.#send(({ cursor }) => cursor))
+  }
+
+  put(entry: Entry, asOf: string): Promise<'written' | 'moved'> {
+    return this.#write('put', asOf, null, [entry])
+  }
+
+  async advance(from: string | null, to: string, changes: readonly Entry[]): Promise<'written' | 'moved'> {
+    const outcome = await this.#write('amend', from, to, changes)
+    if (outcome === 'written') this.cursor = to
+    return outcome
+  }
+
+  async dropCursor(held: string): Promise<void> {
+    await this.#send((keys) => {
+      if (keys.cursor === held) keys.cursor = null
+    })
+  }
+
+  async wipe(): Promise<void> {
+    await this.#send((keys) => {
+      keys.links.clear()
+    })
+    await this.#send((keys) => {
+      keys.hints.clear()
+    })
+  }
+
+  prolong(): Promise<void> {
+    return Promise.resolve()
+  }
+
+  #write(how: 'put' | 'amend', from: string | null, to: string | null, entries: readonly Entry[]) {
+    return this.#send((keys) => setIfNotOlder(keys, how, from, to, entries, this.#flaws, this.#onLowered))
+  }
+
+  /** There, done in one step, and back. In a hole the command waits in some buffer, and may yet arrive. */
+  async #send<T>(command: (keys: Keys) => T): Promise<T> {
+    const { connection, server } = this
+    if (!server.up) throw new Error('refused')
+    await this.#time.sleep(this.#latencyMs())
+    let late = false
+    while (server.hole) {
+      late = true
+      await this.#time.sleep(40)
+    }
+    if ((late || !server.up || connection !== this.connection) && this.#random() < 0.5) throw new Error('lost')
+    const result = command(server.keys)
+    await this.#time.sleep(this.#latencyMs())
+    if (late || !server.up || server.hole || connection !== this.connection) throw new Error('the reply was lost')
+    return result
+  }
+
+  #latencyMs(): number {
+    const dice = this.#random()
+    return dice < 0.9 ? dice * 2 : dice < 0.98 ? 5 + this.#random() * 30 : this.#random() * 400
+  }
+}

@@ -1,0 +1,322 @@
+// Three processes, two Redis servers, one Postgres, and a script of what happens to them. The processes run the real
+// code of tiers 1 to 3, of passes, trust and announcements; only what is behind the two connections is modelled.
+import { Breaker } from '../../connections/breaker.ts'
+import { absent, isExpired, isLink, type Code, type Known } from '../../link.ts'
+import { createResolver, type Resolver } from '../../redirect/resolve.ts'
+import { createTier1, type Tier1 } from '../../redirect/tier1-local.ts'
+import { createTier2 } from '../../redirect/tier2-redis.ts'
+import { createTier3 } from '../../redirect/tier3-postgres.ts'
+import { createAnnouncer, type Announcer } from '../announce.ts'
+import { createPass } from '../pass.ts'
+import { startRelay } from '../relay.ts'
+import { Trust } from '../trust.ts'
+import { PostgresModel, type Flaws as PostgresFlaws, type State } from './postgres-model.ts'
+import { RedisClient, RedisServer, type Flaws as RedisFlaws } from './redis-model.ts'
+import { epochMs, random, type VirtualTime } from './virtual-time.ts'
+
+export interface Flaws extends PostgresFlaws, RedisFlaws {
+  /** Any connection is trusted once there has been a pass. */
+  readonly blindTrust?: boolean
+  /** Tier 1 keeps whatever came last. */
+  readonly tier1KeepsLast?: boolean
+}
+
+export type Step = { readonly atMs: number; readonly pick: number } & (
+  | { readonly what: 'update' | 'disable' | 'enable' | 'delete' | 'create' | 'expire' | 'rollback'; readonly openMs: number }
+  | { readonly what: 'refuse' | 'hole' | 'noPostgres'; readonly forMs: number }
+  | { readonly what: 'flush' | 'evict' | 'snapshot' | 'restart' | 'failover' | 'split' | 'restore' | 'dump' }
+)
+
+interface Process {
+  readonly redis: RedisClient
+  readonly tier1: Tier1
+  readonly resolver: Resolver
+  readonly announcer: Announcer
+  postgresUp: boolean
+  /** Until when a read may be excused: Postgres could not be asked, or its breaker is still open. */
+  excusedUntilMs: number
+}
+
+const codes = ['aaa', 'bbb'] as Code[]
+const settings = {
+  redisTimeoutMs: 50,
+  dbTimeoutMs: 100,
+  linkTtlS: 3600,
+  earlyRefreshZone: 0.2,
+  earlyRefreshChance: 0.05,
+  staleMaxS: 21_600,
+}
+const promiseMs = 1000
+
+export class World {
+  readonly violations: string[] = []
+  readonly time: VirtualTime
+  readonly #random: () => number
+  readonly #flaws: Flaws
+  readonly #postgres: PostgresModel
+  readonly #servers = [new RedisServer(), new RedisServer()] as const
+  readonly #processes: Process[]
+  #primary: RedisServer
+  #snapshots: ReturnType<RedisServer['snapshot']>[] = []
+  #dumps: (() => void)[] = []
+  /** When the truth itself was replaced: comparisons across it say nothing. */
+  #restoredMs = -Infinity
+  reads = 0
+
+  constructor(time: VirtualTime, seed: number, flaws: Flaws = {}) {
+    this.time = time
+    this.#random = random(seed)
+    this.#flaws = flaws
+    this.#postgres = new PostgresModel(this.time, flaws)
+    this.#primary = this.#servers[0]
+    this.#processes = [0, 1, 2].map(() => this.#startProcess())
+  }
+
+  async run(steps: readonly Step[], forMs: number): Promise<void> {
+    for (const code of codes) void this.#change(code, 0, 'create', 0)
+    this.#processes.forEach((_, i) => {
+      this.#readOn(i, forMs + 2500)
+    })
+    for (const step of steps) this.time.at(step.atMs, () => void this.#do(step))
+    this.time.at(forMs, () => {
+      this.#healAll()
+    })
+    await this.time.runUntil(forMs + 3000)
+    while (this.#postgres.busy) await this.time.runUntil(this.time.nowMs + 1000)
+    await this.time.runUntil(this.time.nowMs + 2000)
+    await this.#compareAtRest()
+  }
+
+  #startProcess(): Process {
+    const { time } = this
+    const nowMs = (): number => time.nowMs
+    const redis = new RedisClient(this.#primary, time, this.#random, this.#flaws, (code) => {
+      this.#violated(`a write to Redis took ${code} back to an older version`)
+    })
+    const tier1 = createTier1({ max: 100, freshMs: 100, staleMaxMs: 1e9, trustMs: 800, nowMs })
+    if (this.#flaws.tier1KeepsLast) {
+      tier1.remember = (code, known) => {
+        tier1.clear()
+        tier1.learn(code, known)
+        return known
+      }
+    }
+    const trust = new Trust(800, nowMs)
+    if (this.#flaws.blindTrust) {
+      const renew = trust.renew.bind(trust)
+      let passed = false
+      trust.renew = (...at) => {
+        passed = true
+        renew(...at)
+      }
+      trust.holds = () => passed
+    }
+    const process = { postgresUp: true, excusedUntilMs: -1 }
+    const truth = this.#postgres.truth(async () => {
+      await time.sleep(this.#random() < 0.95 ? this.#random() * 4 : this.#random() * 90)
+      if (!process.postgresUp) throw new Error('Postgres is away')
+    })
+    const onApplied = (): void => undefined
+    const pass = createPass({ cache: redis, truth, local: tier1, trust, nowMs, onApplied, onWipe: onApplied })
+    const relay = startRelay({ pass, intervalMs: 200, gapMs: 20, onFailure: () => undefined })
+    const breakerOf = (openMs: number): Breaker => new Breaker({ failures: 5, windowMs: 10_000, openMs, nowMs })
+    const breaker = breakerOf(3000)
+    const tier2 = createTier2({
+      cache: redis,
+      trust,
+      breaker,
+      config: settings,
+      onFallback: () => undefined,
+      onAgeing: () => undefined,
+      nowMs: () => epochMs + time.nowMs,
+      random: this.#random,
+    })
+    const tier3 = createTier3({
+      truth,
+      breaker: breakerOf(1000),
+      config: settings,
+      onBatch: () => undefined,
+      onUnanswered: () => {
+        this.#excuse(process)
+      },
+    })
+    const resolver = createResolver({ tier1, tier2, tier3, nowMs, onFlight: () => undefined })
+    const announcer = createAnnouncer({
+      learn: tier1.learn,
+      cache: redis,
+      breaker,
+      timeoutMs: 50,
+      publish: () => Promise.resolve(),
+      passSoon: relay.soon,
+    })
+    return Object.assign(process, { redis, tier1, resolver, announcer })
+  }
+
+  #excuse(process: { excusedUntilMs: number }): void {
+    process.excusedUntilMs = this.time.nowMs + promiseMs + 500
+  }
+
+  #readOn(index: number, untilMs: number): void {
+    const again = (): void => {
+      if (this.time.nowMs > untilMs) return
+      void this.#read(index, codes[this.#random() < 0.7 ? 0 : 1] as Code)
+      this.time.at(this.time.nowMs + 5 + this.#random() * 40, again)
+    }
+    again()
+  }
+
+  async #read(index: number, code: Code): Promise<void> {
+    const process = this.#processes[index] as Process
+    const beganMs = this.time.nowMs
+    const local = process.resolver.local(code)
+    const answer = local ? local.known : (await process.resolver.ask(code))?.answer
+    this.reads++
+    if (answer === undefined || answer === 'unknown') return
+    if (!process.postgresUp || process.excusedUntilMs > beganMs) return
+    if (beganMs - this.#restoredMs < promiseMs + 500) return
+    const nowMs = this.time.nowMs
+    const states = this.#postgres.history.get(code) ?? []
+    const fine = states.some((state, i) => this.#mayAnswer(answer, state, states[i + 1], index, beganMs, nowMs))
+    const before = states.length === 0 || (states[0] as State).acknowledgedMs > beganMs - promiseMs
+    if (!fine && !(before && !isLink(answer))) {
+      this.#violated(`process ${index} was asked for ${code} at ${beganMs.toFixed(1)} and said ${say(answer)}`)
+    }
+  }
+
+  /** A state may be answered until its successor has been acknowledged for a second; by its own process, not at all. */
+  #mayAnswer(answer: Known, state: State, next: State | undefined, by: number, beganMs: number, nowMs: number): boolean {
+    const graceMs = next?.by === by ? 0 : promiseMs
+    if (next !== undefined && beganMs > next.acknowledgedMs + graceMs) return false
+    const said = isLink(answer) && !isExpired(answer, epochMs + nowMs) ? answer : undefined
+    const was = isLink(state.known) ? state.known : undefined
+    if (said === undefined) return was === undefined || isExpired(was, epochMs + nowMs)
+    return was !== undefined && said.version === was.version && said.url === was.url
+  }
+
+  async #change(code: Code, by: number | undefined, what: string, openMs: number): Promise<void> {
+    const process = by === undefined ? undefined : this.#processes[by]
+    if (process && !process.postgresUp) return
+    const asOf = process?.announcer.asOf() ?? null
+    const state = await this.#postgres.change(code, (before, version, newId) => {
+      const url = `https://example.org/${version}`
+      const link = isLink(before)
+        ? { ...before, url, version }
+        : { code, id: newId(), url, permanent: false, expiresAtS: null, monthlyHits: null, version }
+      if (what === 'expire') return { ...link, expiresAtS: Math.ceil((epochMs + this.time.nowMs) / 1000) + 1 }
+      return what === 'disable' || what === 'delete' ? absent(version) : { ...link, expiresAtS: null }
+    }, openMs, what === 'rollback') // prettier-ignore
+    if (!state) return
+    if (process) await process.announcer.announce(code, state.known, asOf)
+    state.acknowledgedMs = this.time.nowMs
+    state.by = by
+  }
+
+  async #do(step: Step): Promise<void> {
+    const any = <T>(list: readonly T[]): T => list[Math.floor(step.pick * list.length)] as T
+    switch (step.what) {
+      case 'refuse':
+        return this.#down(any(this.#servers), step.forMs)
+      case 'hole':
+        return this.#swallow(any(this.#servers), step.forMs)
+      case 'noPostgres': {
+        const process = any(this.#processes)
+        process.postgresUp = false
+        await this.time.sleep(step.forMs)
+        process.postgresUp = true
+        return this.#excuse(process)
+      }
+      case 'flush':
+        return this.#primary.flush()
+      case 'evict':
+        return this.#primary.evict(this.#random())
+      case 'snapshot':
+        return void this.#snapshots.push(this.#primary.snapshot())
+      case 'restart': {
+        const old = this.#snapshots.at(-1)
+        await this.#down(this.#primary, 30)
+        return old && this.#primary.restore(old)
+      }
+      case 'failover':
+        return this.#failOver(this.#processes)
+      case 'split':
+        return this.#failOver(this.#processes.slice(0, 2))
+      case 'dump':
+        return void this.#dumps.push(this.#postgres.dump())
+      case 'restore':
+        this.#dumps.at(-1)?.()
+        this.#restoredMs = this.time.nowMs
+        for (const states of this.#postgres.history.values()) {
+          const last = states.at(-1)
+          if (last) last.acknowledgedMs = this.time.nowMs
+        }
+        return
+      default: {
+        const byHand = step.pick < 0.25
+        return this.#change(any(codes), byHand ? undefined : Math.floor(step.pick * 97) % 3, step.what, step.openMs)
+      }
+    }
+  }
+
+  async #down(server: RedisServer, forMs: number): Promise<void> {
+    server.up = false
+    this.#reconnect(server)
+    await this.time.sleep(forMs)
+    server.up = true
+    this.#reconnect(server)
+  }
+
+  async #swallow(server: RedisServer, forMs: number): Promise<void> {
+    server.hole = true
+    await this.time.sleep(forMs)
+    server.hole = false
+    if (forMs > 1000) this.#reconnect(server)
+  }
+
+  #reconnect(server: RedisServer): void {
+    for (const { redis } of this.#processes) if (redis.server === server) redis.reconnect()
+  }
+
+  /** To a replica that was cut off when the last snapshot was taken. */
+  #failOver(processes: readonly Process[]): void {
+    const replica = this.#primary === this.#servers[0] ? this.#servers[1] : this.#servers[0]
+    replica.restore(this.#snapshots.at(-1) ?? this.#primary.snapshot())
+    this.#primary = replica
+    for (const { redis } of processes) redis.reconnect(replica)
+  }
+
+  #healAll(): void {
+    for (const server of this.#servers) {
+      server.up = true
+      server.hole = false
+    }
+    for (const process of this.#processes) process.postgresUp = true
+  }
+
+  async #compareAtRest(): Promise<void> {
+    for (const [index, process] of this.#processes.entries()) {
+      for (const code of codes) {
+        const truth = this.#postgres.state(code)
+        const asked = process.resolver.ask(code)
+        await this.time.runUntil(this.time.nowMs + 500)
+        const answer = (await asked)?.answer
+        if (answer === undefined || answer === 'unknown' || !same(answer, truth)) {
+          this.#violated(`at rest, process ${index} says of ${code} ${say(answer)}, Postgres says ${say(truth)}`)
+        }
+        const { links, hints } = process.redis.server.keys
+        const held = links.get(code)
+        if (held && !same(held, truth)) this.#violated(`at rest, Redis holds ${say(held)}, not ${say(truth)}`)
+        if (!held && hints.has(code) && isLink(truth)) this.#violated(`at rest, Redis hides ${code} behind a hint`)
+      }
+    }
+  }
+
+  #violated(what: string): void {
+    if (this.violations.length < 5) this.violations.push(`${this.time.nowMs.toFixed(1)} ms: ${what}`)
+  }
+}
+
+const same = (a: Known, b: Known): boolean =>
+  isLink(a) && isLink(b) ? a.version === b.version && a.url === b.url : isLink(a) === isLink(b)
+
+const say = (known: Known | 'unknown' | undefined): string =>
+  known === undefined || known === 'unknown' ? 'nothing' : `${isLink(known) ? known.url : 'absent'} (v${known.version})`

@@ -1,0 +1,107 @@
+// One pass: what changed in Postgres since the cursor in my Redis is applied to that Redis and to my tier 1.
+//
+//   read the cursor ─▶ ask Postgres what became visible since ─▶ write it and move the cursor, in one step ─▶ trust
+//        ▲                    │ no cursor, or not one of this database             │ somebody moved it first
+//        │                    ▼                                                    │
+//        └── drop the cursor, unlink everything, set a cursor ◀────────────────────┴─▶ begin again
+//
+// There is no leader and no lock: passes of all processes run side by side, whoever moves the cursor first has done the
+// work for the others, and a long list of changes is worked off by all of them, a chunk each.
+import { limits } from '../config.ts'
+import type { Code, Known } from '../link.ts'
+import { withDeadline } from '../connections/deadline.ts'
+import type { SharedCache } from './shared-cache.ts'
+import type { Trust } from './trust.ts'
+import type { Changes, Cursor, Truth } from './truth.ts'
+
+export interface LocalCopies {
+  /** Newer news of a code that may be held; never takes the place of anything newer. */
+  amend(code: Code, known: Known): void
+  /** Nothing remembered can be compared with this database. */
+  clear(): void
+}
+
+interface PassDeps {
+  readonly cache: SharedCache
+  readonly truth: Truth
+  readonly local: LocalCopies
+  readonly trust: Trust
+  readonly nowMs: () => number
+  readonly onApplied: (ageS: number) => void
+  readonly onWipe: (why: string) => void
+}
+
+/** Resolves to true when my Redis is fresh as of the beginning of the last step; false when it could not be made so. */
+export type Pass = () => Promise<boolean>
+
+export function createPass(deps: PassDeps): Pass {
+  const { cache, truth, local, trust } = deps
+  let identity: string | undefined
+  const step = <T>(promise: Promise<T>): Promise<T> => withDeadline(promise, limits.passStepMs, 'a step of a pass')
+
+  const startOver = async (held: string | null, now: Cursor, why: string): Promise<void> => {
+    deps.onWipe(why)
+    trust.revoke()
+    if (held !== null) await step(cache.dropCursor(held))
+    else {
+      await cache.wipe()
+      await step(cache.advance(null, JSON.stringify(now), []))
+    }
+  }
+
+  const apply = async (held: string, since: Cursor, { next, changes }: Changes): Promise<'fresh' | 'again'> => {
+    for (const { code, known } of changes) local.amend(code, known)
+    const idle = changes.length === 0 && since.to === undefined && next.atS - since.atS < limits.cursorIdleS
+    if (!idle) {
+      if ((await step(cache.advance(held, JSON.stringify(next), latest(changes)))) === 'moved') return 'again'
+      for (const { ageS } of changes) deps.onApplied(ageS)
+    }
+    // A chunk of a longer list, or the end of a list that began before this step: there may be more.
+    return next.to === undefined && since.to === undefined ? 'fresh' : 'again'
+  }
+
+  return async () => {
+    const connection = cache.connection
+    for (;;) {
+      const beganMs = deps.nowMs()
+      if (!cache.ready || cache.connection !== connection) return false
+      const held = await step(cache.readCursor())
+      const since = parseCursor(held)
+      const found = await step(truth.changesSince(since))
+      if (identity !== undefined && identity !== found.next.identity) local.clear()
+      identity = found.next.identity
+      const why = unusable(since, found.next)
+      if (why !== undefined || held === null || since === null) {
+        await startOver(held, found.next, why ?? 'it has no cursor')
+      } else if ((await apply(held, since, found)) === 'fresh') {
+        if (cache.connection !== connection) return false
+        trust.renew(connection, beganMs)
+        return true
+      }
+    }
+  }
+}
+
+/** Several changes of one code in a chunk are the same news: the row as it is now. */
+const latest = (changes: Changes['changes']): { code: Code; known: Known }[] => [
+  ...new Map(changes.map(({ code, known }) => [code, { code, known }])).values(),
+]
+
+function parseCursor(held: string | null): Cursor | null {
+  if (held === null) return null
+  try {
+    const cursor = JSON.parse(held) as Cursor
+    return /^\d+:\d+:[\d,]*$/.test(cursor.snapshot) ? cursor : null
+  } catch {
+    return null
+  }
+}
+
+/** Why this Redis cannot be brought up to date by applying changes. */
+function unusable(since: Cursor | null, now: Cursor): string | undefined {
+  if (since === null) return undefined
+  if (since.identity !== now.identity) return 'its cursor is of another database'
+  if (since.version > now.version) return 'the database has gone back'
+  if (now.atS - since.atS > (limits.outboxHours - 1) * 3600) return 'its cursor is older than the outbox'
+  return undefined
+}

@@ -1,0 +1,83 @@
+// What stands in Redis: key names, values, lifetimes. Readers ask the newest schema version first, then the older ones;
+// values are written at the newest only, tombstones at all of them, and old keys die by their TTL.
+import { absent, isLink, type Code, type Known, type Version } from '../link.ts'
+
+/** Newest first. To go from v1 to v2: deploy [1, 2]-readers as [2, 1], wait one LINK_TTL_S, then keep [2]. */
+export const schemaVersions: readonly [number, ...number[]] = [1]
+
+export const linkKey = (code: Code, version = schemaVersions[0]): string => `ql:v${version}:link:${code}`
+export const hintKey = (code: Code, version = schemaVersions[0]): string => `ql:v${version}:404:${code}`
+export const cursorKey = `ql:v${schemaVersions[0]}:cursor`
+export const nudgeChannel = 'ql:invalidate'
+
+/** Short names: at 100 million keys each letter is 100 MB. */
+interface StoredLink {
+  u: string
+  p: boolean
+  t: number
+  v: Version
+  i: number
+  e?: number
+  q?: number
+}
+
+/** What Redis holds of one code, and since when. */
+export interface Held {
+  readonly known: Known
+  /** Unix seconds; 0 where the value does not say (a hint or a tombstone). */
+  readonly cachedAtS: number
+}
+
+export function encode(known: Known, nowMs: number): string {
+  if (!isLink(known)) return JSON.stringify({ x: known.version })
+  const stored: StoredLink = {
+    u: known.url,
+    p: known.permanent,
+    t: Math.floor(nowMs / 1000),
+    v: known.version,
+    i: known.id,
+    ...(known.expiresAtS === null ? {} : { e: known.expiresAtS }),
+    ...(known.monthlyHits === null ? {} : { q: known.monthlyHits }),
+  }
+  return JSON.stringify(stored)
+}
+
+/** Whatever cannot be understood counts as not there: the next fill writes over it. */
+export function decode(code: Code, value: string): Held | undefined {
+  let parsed: Partial<StoredLink> & { x?: number }
+  try {
+    parsed = JSON.parse(value) as typeof parsed
+  } catch {
+    return undefined
+  }
+  if (typeof parsed.x === 'number') return { known: absent(parsed.x), cachedAtS: 0 }
+  // Only what the WHATWG serialiser can have written may become a header.
+  if (typeof parsed.u !== 'string' || !/^https?:\/\/[\x21-\x7e]+$/.test(parsed.u)) return undefined
+  return {
+    known: {
+      code,
+      id: parsed.i ?? 0,
+      url: parsed.u,
+      permanent: parsed.p === true,
+      expiresAtS: parsed.e ?? null,
+      monthlyHits: parsed.q ?? null,
+      version: parsed.v ?? 0,
+    },
+    cachedAtS: parsed.t ?? 0,
+  }
+}
+
+export interface Lifetimes {
+  readonly linkTtlS: number
+  readonly notFoundTtlS: number
+  readonly tombstoneS: number
+  readonly ttlJitter: number
+}
+
+/** Milliseconds to keep it in Redis; 0 for a link that has expired: nothing outlives its own end. */
+export function lifetimeMs(known: Known, lifetimes: Lifetimes, nowMs: number, random: () => number): number {
+  const jittered = (baseS: number): number => Math.round(baseS * 1000 * (1 + (2 * random() - 1) * lifetimes.ttlJitter))
+  if (!isLink(known)) return known.version === 0 ? jittered(lifetimes.notFoundTtlS) : lifetimes.tombstoneS * 1000
+  const lifeMs = jittered(lifetimes.linkTtlS)
+  return known.expiresAtS === null ? lifeMs : Math.max(0, Math.min(lifeMs, known.expiresAtS * 1000 - nowMs))
+}

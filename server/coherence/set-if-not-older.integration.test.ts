@@ -1,0 +1,128 @@
+// The model test trusts that its script and the Lua one do the same. Here both get the same random writes.
+import { randomUUID } from 'node:crypto'
+import fc from 'fast-check'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { openRedis, type RedisConnection } from '../connections/redis.ts'
+import { freshRedis, waitFor } from '../testing/services.ts'
+import { absent, isLink, type Code, type Known } from '../link.ts'
+import { setIfNotOlder, type Keys } from './model/redis-model.ts'
+import { cursorKey, decode, hintKey, linkKey } from './schema.ts'
+import { createSharedCache, type SharedCache } from './shared-cache.ts'
+
+const lifetimes = { linkTtlS: 3600, notFoundTtlS: 300, tombstoneS: 600, ttlJitter: 0.08 }
+const codes = ['one', 'two'] as Code[]
+
+let redis: RedisConnection
+let cache: SharedCache
+
+beforeAll(async () => {
+  redis = openRedis({ ...noRedis, redisUrl: await freshRedis() }, { onError: () => undefined, onCommand: () => undefined })
+  cache = createSharedCache(redis, lifetimes)
+  await waitFor(() => redis.ready, { deadlineMs: 5000 })
+})
+afterAll(() => {
+  redis.close()
+})
+
+const noRedis = { redisSentinels: undefined, redisSentinelName: undefined, redisPassword: undefined }
+
+const known = fc.record({ version: fc.integer({ min: 0, max: 6 }), live: fc.boolean() }).map(
+  ({ version, live }): Known =>
+    live && version > 0
+      ? {
+          code: '' as Code,
+          id: 7,
+          url: `https://example.org/${version}`,
+          permanent: false,
+          expiresAtS: null,
+          monthlyHits: null,
+          version,
+        }
+      : absent(version),
+)
+const entry = fc.record({ code: fc.constantFrom(...codes), known }).map(({ code, known }) => ({
+  code,
+  known: isLink(known) ? { ...known, code } : known,
+}))
+const write = fc.record({
+  how: fc.constantFrom('put' as const, 'amend' as const),
+  fromSeen: fc.boolean(),
+  move: fc.boolean(),
+  entries: fc.array(entry, { minLength: 1, maxLength: 3 }),
+})
+
+function expectWithin(value: number, min: number, max: number): void {
+  expect(value).toBeGreaterThanOrEqual(min)
+  expect(value).toBeLessThanOrEqual(max)
+}
+
+async function stateOfRedis(): Promise<Keys> {
+  const values = await redis.getEach([cursorKey, ...codes.flatMap((code) => [linkKey(code), hintKey(code)])])
+  const state: Keys = { cursor: values[0] ?? null, links: new Map(), hints: new Set() }
+  codes.forEach((code, i) => {
+    const value = values[1 + 2 * i]
+    const held = value == null ? undefined : decode(code, value)
+    if (held) state.links.set(code, held.known)
+    if (values[2 + 2 * i] != null) state.hints.add(code)
+  })
+  return state
+}
+
+it('writes what the model writes: never over a newer version, never after the cursor has moved', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(write, { minLength: 1, maxLength: 12 }), async (writes) => {
+      await redis.unlink([cursorKey, ...codes.flatMap((code) => [linkKey(code), hintKey(code)])])
+      const model: Keys = { cursor: null, links: new Map(), hints: new Set() }
+      for (const { how, fromSeen, move, entries } of writes) {
+        const from = fromSeen ? model.cursor : randomUUID()
+        const to = how === 'amend' && move ? randomUUID() : null
+        const [first] = entries
+        if (!first) continue
+        if (how === 'put') {
+          // A reader that has seen no cursor does not write at all.
+          if (from === null) continue
+          expect(await cache.put(first, from)).toBe(setIfNotOlder(model, 'put', from, null, [first]))
+        } else {
+          const moved = to ?? from ?? randomUUID()
+          const expected = setIfNotOlder(model, 'amend', from, moved, entries)
+          expect(await cache.advance(from, moved, entries)).toBe(expected)
+        }
+        expect(await stateOfRedis()).toEqual(model)
+      }
+    }),
+    { numRuns: 200 },
+  )
+})
+
+it('gives every key a life, and the cursor none', async () => {
+  await redis.unlink([cursorKey, ...codes.flatMap((code) => [linkKey(code), hintKey(code)])])
+  const cursor = randomUUID()
+  await cache.advance(null, cursor, [])
+  const [one, two] = codes as [Code, Code]
+  const soonS = Math.floor(Date.now() / 1000) + 60
+  const link = { code: one, id: 1, url: 'https://example.org/', permanent: true, monthlyHits: null, version: 3 }
+  await cache.put({ code: one, known: { ...link, expiresAtS: null } }, cursor)
+  expectWithin(await redis.pttl(linkKey(one)), 3600_000 * 0.92 - 2000, 3600_000 * 1.08)
+  await cache.put({ code: one, known: { ...link, expiresAtS: soonS } }, cursor)
+  expectWithin(await redis.pttl(linkKey(one)), 50_000, 60_000)
+  await cache.put({ code: one, known: absent(4) }, cursor)
+  expectWithin(await redis.pttl(linkKey(one)), 595_000, 600_000)
+  expect((await redis.getEach([linkKey(one)]))[0]).toBe('{"x":4}')
+  await cache.put({ code: two, known: absent(0) }, cursor)
+  expect((await redis.getEach([hintKey(two)]))[0]).toBe('1')
+  expectWithin(await redis.pttl(hintKey(two)), 300_000 * 0.92 - 2000, 300_000 * 1.08)
+  expect(await redis.pttl(cursorKey)).toBe(-1)
+})
+
+it('deletes a 404 hint that stands beside a link, and answers the link', async () => {
+  await redis.unlink([cursorKey, ...codes.flatMap((code) => [linkKey(code), hintKey(code)])])
+  const cursor = randomUUID()
+  await cache.advance(null, cursor, [])
+  const [one] = codes as [Code]
+  await cache.put({ code: one, known: absent(0) }, cursor)
+  const set = redis.script('qlTestSet', `redis.call('SET', KEYS[1], ARGV[1]) return 1`)
+  await set([linkKey(one)], ['{"u":"https://example.org/x","p":false,"t":1,"v":9,"i":1}'])
+  const [held] = await cache.read([one])
+  expect(held?.known.version).toBe(9)
+  await waitFor(async () => (await redis.getEach([hintKey(one)]))[0] === null, { deadlineMs: 2000 })
+})

@@ -1,0 +1,121 @@
+// The few things that are asked of Redis about codes, each one round trip. The model test has its own implementation.
+import { readFileSync } from 'node:fs'
+import { absent, isLink, type Code, type Known } from '../link.ts'
+import type { RedisConnection } from '../connections/redis.ts'
+import { cursorKey, decode, encode, hintKey, lifetimeMs, linkKey, schemaVersions } from './schema.ts'
+import type { Held, Lifetimes } from './schema.ts'
+
+export interface Entry {
+  readonly code: Code
+  readonly known: Known
+}
+
+export interface SharedCache {
+  /** Connected, and answering as far as the connection knows. */
+  readonly ready: boolean
+  /** Another number for every connection: what is known of one says nothing of the next. */
+  readonly connection: number
+  /** The cursor as this process last read it. */
+  readonly cursor: string | null
+  read(codes: readonly Code[]): Promise<(Held | undefined)[]>
+  readCursor(): Promise<string | null>
+  /** A reader's or the API's copy, if the cursor still stands where it stood before Postgres was read. */
+  put(entry: Entry, asOf: string): Promise<'written' | 'moved'>
+  /** A pass's changes and its cursor, in one step. */
+  advance(from: string | null, to: string, changes: readonly Entry[]): Promise<'written' | 'moved'>
+  /** From now on nothing is written, until a pass has set a new cursor. */
+  dropCursor(held: string): Promise<void>
+  /** Everything about codes goes. */
+  wipe(): Promise<void>
+  /** Lets a link live on, never shorter than it would. */
+  prolong(code: Code, lifeMs: number): Promise<void>
+}
+
+const script = readFileSync(new URL('set-if-not-older.lua', import.meta.url), 'utf8')
+
+export function createSharedCache(
+  redis: RedisConnection,
+  lifetimes: Lifetimes,
+  clock = Date.now,
+  random = Math.random,
+): SharedCache {
+  const setIfNotOlder = redis.script('qlSetIfNotOlder', script)
+  const unlinkIf = redis.script(
+    'qlUnlinkIf',
+    `return redis.call('GET', KEYS[1]) == ARGV[1] and redis.call('UNLINK', KEYS[1]) or 0`,
+  )
+  let cursor: string | null = null
+
+  const write = async (how: string, from: string | null, to: string | null, entries: readonly Entry[]) => {
+    const nowMs = clock()
+    const keys = [cursorKey]
+    const args: (string | number)[] = [from ?? '', to ?? '', schemaVersions.length]
+    for (const { code, known } of entries) {
+      for (const version of schemaVersions) keys.push(linkKey(code, version), hintKey(code, version))
+      const nobodyHasIt = how === 'put' && !isLink(known) && known.version === 0
+      const lifeMs = Math.ceil(lifetimeMs(known, lifetimes, nowMs, random))
+      args.push(nobodyHasIt ? 'hint' : how, known.version, lifeMs, encode(known, nowMs))
+    }
+    return (await setIfNotOlder(keys, args)) === -1 ? 'moved' : 'written'
+  }
+
+  return {
+    get ready() {
+      return redis.ready
+    },
+    get connection() {
+      return redis.connection
+    },
+    get cursor() {
+      return cursor
+    },
+    async read(codes) {
+      const keys = [cursorKey]
+      for (const code of codes) {
+        for (const version of schemaVersions) keys.push(linkKey(code, version), hintKey(code, version))
+      }
+      const values = await redis.getEach(keys)
+      cursor = values[0] ?? null
+      return codes.map((code, i) => heldIn(redis, code, values, 1 + i * 2 * schemaVersions.length))
+    },
+    async readCursor() {
+      cursor = (await redis.getEach([cursorKey]))[0] ?? null
+      return cursor
+    },
+    put: (entry, asOf) => write('put', asOf, null, [entry]),
+    async advance(from, to, changes) {
+      const outcome = await write('amend', from, to, changes)
+      if (outcome === 'written') cursor = to
+      return outcome
+    },
+    async dropCursor(held) {
+      await unlinkIf([cursorKey], [held])
+    },
+    async wipe() {
+      await redis.unlinkMatching('ql:v*:link:*')
+      await redis.unlinkMatching('ql:v*:404:*')
+    },
+    prolong: (code, lifeMs) => redis.prolong(linkKey(code), lifeMs),
+  }
+}
+
+/** The link key wins over the hint; a hint beside a link is deleted by whoever sees both. */
+function heldIn(
+  redis: RedisConnection,
+  code: Code,
+  values: readonly (string | null)[],
+  from: number,
+): Held | undefined {
+  let hinted = false
+  for (let n = 0; n < schemaVersions.length; n++) {
+    const value = values[from + 2 * n]
+    const hint = values[from + 2 * n + 1] !== null
+    const held = value == null ? undefined : decode(code, value)
+    if (held) {
+      if (hint && isLink(held.known)) redis.unlink([hintKey(code, schemaVersions[n])]).catch(() => undefined)
+      return held
+    }
+    hinted ||= hint
+  }
+  return hinted ? { known: absent(0), cachedAtS: 0 } : undefined
+}

@@ -1,0 +1,129 @@
+// What is asked of Postgres about codes: what they are now, and which of them changed since a snapshot.
+import { absent, type Code, type Known, type Version } from '../link.ts'
+import type { Sql } from '../connections/postgres.ts'
+import { limits } from '../config.ts'
+
+/** How far a Redis knows the truth. `to` and `after` stand in it while a long list of changes is being worked off. */
+export interface Cursor {
+  readonly identity: string
+  /** The highest version drawn when it was written: a database that draws lower ones has been restored. */
+  readonly version: Version
+  readonly snapshot: string
+  readonly to?: string
+  readonly after?: readonly [xid: string, id: number]
+  readonly atS: number
+}
+
+export interface Change {
+  readonly code: Code
+  readonly known: Known
+  /** How long ago it was written, when Postgres answered. */
+  readonly ageS: number
+}
+
+export interface Changes {
+  /** Where a cursor stands that has applied them. */
+  readonly next: Cursor
+  readonly changes: readonly Change[]
+}
+
+export interface Truth {
+  /** In the order of the codes; a code that nobody has is absent with version 0. */
+  read(codes: readonly Code[]): Promise<Known[]>
+  /** At most a chunk of what became visible since; without a cursor, no changes: only where the truth stands now. */
+  changesSince(cursor: Cursor | null): Promise<Changes>
+}
+
+interface LinkRow {
+  code: string | null
+  live: boolean
+  id: number
+  url: string
+  permanent: boolean
+  expires: number | null
+  hits: number | null
+  version: number
+}
+
+const columns = `l.code, l.enabled and l.deleted_at is null as live, l.id, l.url, l.permanent,
+  floor(extract(epoch from l.expires_at))::bigint as expires, l.monthly_hits as hits, l.version`
+
+const toKnown = (row: LinkRow): Known =>
+  row.live
+    ? {
+        code: row.code as Code,
+        id: row.id,
+        url: row.url,
+        permanent: row.permanent,
+        expiresAtS: row.expires,
+        monthlyHits: row.hits,
+        version: row.version,
+      }
+    : absent(row.version)
+
+// "Since" is exact: rows of transactions that the cursor's snapshot did not see and this statement's does, in whatever
+// order they began and committed. Row comparison walks the primary key of the outbox.
+const changesSql = `
+with now as materialized (
+  select pg_current_snapshot() as snapshot, ql_identity() as identity,
+         (select last_value from link_version_seq) as version, floor(extract(epoch from clock_timestamp())) as at
+)
+select now.snapshot::text, now.identity, now.version, now.at::float8 as at, coalesce(found.rows, '[]') as rows
+from now, lateral (
+  select json_agg(c order by c.xid::text::bigint, c.oid) as rows from (
+    select o.xid, o.id as oid, o.code as changed, o.version as drawn,
+           extract(epoch from clock_timestamp() - o.at) as age, ${columns}
+    from outbox o left join links l on l.code = o.code
+    where o.xid >= pg_snapshot_xmin($1::pg_snapshot)
+      and (o.xid, o.id) > ($3::xid8, $4::bigint)
+      and not pg_visible_in_snapshot(o.xid, $1::pg_snapshot)
+      and pg_visible_in_snapshot(o.xid, coalesce($2::pg_snapshot, now.snapshot))
+    order by o.xid, o.id limit ${limits.passChunk}
+  ) c
+) found`
+
+type ChangeRow = LinkRow & { xid: string; oid: number; changed: string; drawn: number; age: number }
+
+export function createTruth(read: Sql, passes: Sql): Truth {
+  return {
+    async read(codes) {
+      const rows = await read.query<LinkRow>(
+        `select ${columns} from links l where l.code = any($1)`,
+        [codes],
+        'ql-read-links',
+      )
+      const byCode = new Map(rows.map((row) => [row.code, toKnown(row)]))
+      return codes.map((code) => byCode.get(code) ?? absent(0))
+    },
+
+    async changesSince(cursor) {
+      const [row] = await passes.query<{
+        snapshot: string
+        identity: string
+        version: number
+        at: number
+        rows: ChangeRow[]
+      }>(
+        changesSql,
+        [cursor?.snapshot ?? null, cursor?.to ?? null, cursor?.after?.[0] ?? '0', cursor?.after?.[1] ?? 0],
+        'ql-changes-since',
+      )
+      if (!row) throw new Error('ql_meta is empty')
+      const { identity, version, at: atS, rows } = row
+      const last = rows.at(-1)
+      const target = cursor?.to ?? row.snapshot
+      const more = rows.length === limits.passChunk && cursor !== null && last !== undefined
+      const next: Cursor = more
+        ? { identity, version, snapshot: cursor.snapshot, to: target, after: [String(last.xid), last.oid], atS }
+        : { identity, version, snapshot: target, atS }
+      return { next, changes: rows.map(toChange) }
+    },
+  }
+}
+
+// A row that is gone was deleted by hand; its outbox row carries the last version it had.
+const toChange = (row: ChangeRow): Change => ({
+  code: row.changed as Code,
+  known: row.code === null ? absent(row.drawn) : toKnown(row),
+  ageS: row.age,
+})

@@ -1,0 +1,263 @@
+// Every environment variable: default, unit, limit and reason. A set that cannot work is refused with one sentence
+// that names the variable to change. Nothing else in the project reads the environment of the server.
+import { readFileSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
+import { z } from 'zod'
+
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError'
+}
+
+interface Setting<T> {
+  readonly schema: z.ZodType<T>
+  readonly fallback: string | undefined
+  readonly why: string
+}
+
+const setting = <T>(schema: z.ZodType<T>, fallback: string | undefined, why: string): Setting<T> => ({
+  schema,
+  fallback,
+  why,
+})
+
+const whole = (fallback: number, min: number, max: number, why: string): Setting<number> =>
+  setting(
+    z
+      .string()
+      .regex(/^\d+$/, `must be a whole number from ${min} to ${max}`)
+      .transform(Number)
+      .refine((n) => n >= min && n <= max, `must be a whole number from ${min} to ${max}`),
+    String(fallback),
+    why,
+  )
+
+const share = (fallback: number, max: number, why: string): Setting<number> =>
+  setting(
+    z
+      .string()
+      .regex(/^\d*\.?\d+$/, `must be a number from 0 to ${max}`)
+      .transform(Number)
+      .refine((n) => n <= max, `must be a number from 0 to ${max}`),
+    String(fallback),
+    why,
+  )
+
+const oneOf = <const T extends string>(words: readonly [T, ...T[]], fallback: T | undefined, why: string): Setting<T> =>
+  setting(z.enum(words, `must be one of: ${words.join(', ')}`), fallback, why)
+
+const text = (fallback: string | undefined, why: string): Setting<string> => setting(z.string().min(1), fallback, why)
+
+const url = (protocols: readonly string[], fallback: string | undefined, why: string): Setting<string> =>
+  setting(
+    z
+      .string()
+      .refine(
+        (value) => URL.canParse(value) && protocols.includes(new URL(value).protocol),
+        `must be a URL that begins with ${protocols.map((p) => `${p}//`).join(' or ')}`,
+      ),
+    fallback,
+    why,
+  )
+
+const hosts = (why: string): Setting<{ host: string; port: number }[]> =>
+  setting(
+    z
+      .string()
+      .regex(/^[^\s,:]+:\d+(,[^\s,:]+:\d+)*$/, 'must be a list like host:26379,host:26379')
+      .transform((list) =>
+        list.split(',').map((pair) => {
+          const [host = '', port = ''] = pair.split(':')
+          return { host, port: Number(port) }
+        }),
+      ),
+    undefined,
+    why,
+  )
+
+const exampleSecrets = /^(.)\1*$|change.?me|example|password|secret.?key|your.?(key|salt|secret)|0123456789|abcdefgh/i
+
+const secret = (why: string): Setting<string> =>
+  setting(
+    z
+      .string()
+      .min(32, 'must have at least 32 characters')
+      .max(512, 'must have at most 512 characters')
+      .refine((value) => !exampleSecrets.test(value), 'looks like an example value: generate a random one'),
+    undefined,
+    why,
+  )
+
+const cores = availableParallelism()
+
+/** Names here are the environment's in camel case: `redisTimeoutMs` is REDIS_TIMEOUT_MS. */
+export const settings = {
+  port: whole(8080, 0, 65535, 'redirects, API and pages'),
+  host: text('0.0.0.0', 'the address that PORT is bound to'),
+  opsPort: whole(9464, 0, 65535, 'health and metrics; never published'),
+  opsHost: text('127.0.0.1', 'loopback, so that metrics are not public by accident'),
+  publicUrl: url(['http:', 'https:'], undefined, 'what short URLs begin with; without it http://localhost:$PORT'),
+  databaseUrl: url(['postgres:', 'postgresql:'], undefined, 'the truth'),
+  redisUrl: url(['redis:', 'rediss:', 'unix:'], undefined, 'the shared cache; without it the Redis tier is off'),
+  redisSentinels: hosts('Sentinels to ask for the primary, instead of REDIS_URL'),
+  redisSentinelName: text(undefined, "the primary's name at the Sentinels"),
+  redisPassword: text(undefined, 'where the URL does not carry it, and for Sentinel-managed servers'),
+  ownerKey: secret("the owner's API key; without it one is generated once per database"),
+  codeSalt: secret('the secret of the shortcodes; without it one is generated once per database'),
+  dataDir: text('.quicklink', 'the owner key, the click spool, embedded data'),
+  workers: whole(cores, 1, 64, 'processes that serve; one per core'),
+  frontDoor: oneOf(['raw', 'http'], 'raw', 'how tier-1 hits are answered'),
+  linkTtlS: whole(3600, 1, 86_400, 'life of a link in Redis: freshness against hit rate'),
+  notFoundTtlS: whole(300, 1, 86_400, 'life of an absence in Redis: short, so that errors heal'),
+  metaTtlS: whole(900, 1, 86_400, 'life of the figures for admins'),
+  hotTtlS: whole(3600, 1, 86_400, 'life of the access frequency of hot links'),
+  ttlJitter: share(0.08, 0.5, 'spread of lifetimes, so that keys made together do not end together'),
+  redisTimeoutMs: whole(50, 1, 10_000, 'deadline of a Redis answer on the redirect path'),
+  dbTimeoutMs: whole(100, 1, 10_000, 'deadline of a Postgres answer on the redirect path'),
+  apiDbTimeoutMs: whole(2000, 1, 60_000, 'deadline of a Postgres statement of the API'),
+  localCacheMax: whole(1000, 1, 1_000_000, 'entries of tier 1, per process'),
+  localCacheTtlMs: whole(100, 1, 1000, 'life of a tier-1 entry; over a second would break the promise about changes'),
+  breakerFailures: whole(5, 1, 1000, 'more failures than this within the window open a breaker'),
+  breakerWindowMs: whole(10_000, 100, 600_000, 'how long a failure counts'),
+  breakerOpenMs: whole(30_000, 100, 600_000, 'how long Redis is left alone'),
+  dbBreakerOpenMs: whole(1000, 100, 600_000, 'how long Postgres is left alone: short, nothing else knows the truth'),
+  earlyRefreshZone: share(0.2, 0.9, 'last part of a lifetime in which a hit may refresh the key'),
+  earlyRefreshChance: share(0.05, 1, 'chance of that, per hit'),
+  relayIntervalMs: whole(200, 10, 10_000, 'how often a process makes its Redis fresh'),
+  trustMs: whole(800, 50, 60_000, 'how long it then trusts it'),
+  staleMaxS: whole(21_600, 0, 604_800, 'how long an answer may outlive its life while Postgres is away'),
+  hitQuotaUngrantable: oneOf(['allow', 'reject'], 'allow', 'what to do when nobody can grant hits'),
+  rateLimitStore: oneOf(['redis', 'memory'], undefined, 'where creates are counted; redis if there is one'),
+  rateLimitAggregatePerHour: whole(2000, 1, 1_000_000, 'creates of all standard tenants together'),
+  notFoundPerMinute: whole(120, 1, 1_000_000, '404s of one address before it is told 429 for absent codes'),
+  scanAllowlist: text('loopback', 'addresses that are never held to it'),
+  spoolMaxMb: whole(256, 1, 1_000_000, 'bound of the click spool on disk'),
+  dynamicTtl: oneOf(['on', 'off'], 'off', 'lifetimes by traffic and change frequency'),
+  trustProxy: text('off', 'which hops may set X-Forwarded-*: off, a number of hops, or addresses'),
+  logLevel: oneOf(['debug', 'info', 'warn', 'error', 'silent'], 'info', 'how much is logged'),
+} satisfies Record<string, Setting<unknown>>
+
+type Settings = typeof settings
+type ValueOf<K extends keyof Settings> = z.output<Settings[K]['schema']>
+/** Settings that may stay unset; `loadConfig` fills the others that have no fallback from what is known. */
+type Optional = 'redisUrl' | 'redisSentinels' | 'redisSentinelName' | 'redisPassword' | 'ownerKey' | 'codeSalt'
+
+export type Config = { readonly [K in Exclude<keyof Settings, Optional>]: ValueOf<K> } & {
+  readonly [K in Optional]: ValueOf<K> | undefined
+}
+
+/** May also be given as NAME_FILE, so that a secret need not stand in the environment. */
+export const fileSettings = ['ownerKey', 'codeSalt', 'databaseUrl', 'redisUrl', 'redisPassword'] as const
+
+export const envName = (key: string): string => key.replace(/[A-Z]/g, (c) => `_${c}`).toUpperCase()
+
+function readValue(env: NodeJS.ProcessEnv, key: string): string | undefined {
+  const name = envName(key)
+  const value = env[name] === '' ? undefined : env[name]
+  const file = env[`${name}_FILE`]
+  if (!file || !(fileSettings as readonly string[]).includes(key)) return value
+  if (value !== undefined) throw new ConfigError(`${name} and ${name}_FILE are both set: remove one of them.`)
+  try {
+    return readFileSync(file, 'utf8').trim()
+  } catch (error) {
+    throw new ConfigError(`${name}_FILE names ${file}, which cannot be read (${(error as NodeJS.ErrnoException).code}).`)
+  }
+}
+
+export function loadConfig(env: NodeJS.ProcessEnv): Config {
+  const values: Record<string, unknown> = {}
+  for (const [key, { schema, fallback }] of Object.entries<Setting<unknown>>(settings)) {
+    const raw = readValue(env, key) ?? fallback
+    if (raw === undefined) continue
+    const parsed = schema.safeParse(raw)
+    if (!parsed.success) throw new ConfigError(`${envName(key)} ${parsed.error.issues[0]?.message ?? 'is not valid'}.`)
+    values[key] = parsed.data
+  }
+  const config = values as unknown as Config
+  const filled = {
+    ...config,
+    publicUrl: (config.publicUrl ?? `http://localhost:${config.port}`).replace(/\/+$/, ''),
+    rateLimitStore: config.rateLimitStore ?? (config.redisUrl || config.redisSentinels ? 'redis' : 'memory'),
+  }
+  refuseContradictions(filled)
+  return filled
+}
+
+function refuseContradictions(config: Config): void {
+  const rules: [boolean, string][] = [
+    [!config.databaseUrl, 'DATABASE_URL is missing: set it to the URL of the Postgres database, e.g. postgres://user@host/quicklink.'],
+    [!!config.redisUrl && !!config.redisSentinels, 'REDIS_URL and REDIS_SENTINELS are both set: remove one of them.'],
+    [!!config.redisSentinels && !config.redisSentinelName, 'REDIS_SENTINEL_NAME is missing: REDIS_SENTINELS needs the name of the primary.'],
+    [config.rateLimitStore === 'redis' && !config.redisUrl && !config.redisSentinels, 'RATE_LIMIT_STORE is redis, but there is no REDIS_URL: set one, or set RATE_LIMIT_STORE=memory.'],
+    [config.linkTtlS < config.notFoundTtlS, 'LINK_TTL_S must not be shorter than NOT_FOUND_TTL_S.'],
+    [config.trustMs < 2 * config.relayIntervalMs, 'TRUST_MS must be at least twice RELAY_INTERVAL_MS, or Redis would be distrusted between two passes.'],
+    [config.trustMs + config.localCacheTtlMs > 1000, 'TRUST_MS and LOCAL_CACHE_TTL_MS together must not exceed 1000: a change must be seen within a second.'],
+    [config.apiDbTimeoutMs < config.dbTimeoutMs, 'API_DB_TIMEOUT_MS must not be shorter than DB_TIMEOUT_MS.'],
+    [config.port !== 0 && config.port === config.opsPort, 'PORT and OPS_PORT must differ.'],
+  ] // prettier-ignore
+  for (const [broken, sentence] of rules) if (broken) throw new ConfigError(sentence)
+}
+
+/** Bounds that nobody needs to tune. Each queue, retry and label set of the server has its limit here or above. */
+export const limits = {
+  /** Characters of a destination: what browsers and proxies still carry in a Location header. */
+  urlLength: 8192,
+  /** Bytes of a request body: the longest destination, escaped, and the other fields. */
+  bodyBytes: 65_536,
+  /** Codes being looked up at once, per process; more is overload, answered 503. */
+  flights: 10_000,
+  /** Codes that wait for a Postgres batch, per process; beyond it lookups are shed with 503. */
+  dbQueue: 5000,
+  /** Codes in one Postgres batch: one index probe each, well inside the deadline. */
+  dbBatch: 256,
+  /** Connections for redirects, per process: batches make more of them useless. */
+  dbRedirectConnections: 3,
+  /** Connections for the API, per process. With the relay's one, 8 workers stay below Postgres' default of 100. */
+  dbApiConnections: 4,
+  /** API requests that wait for a connection, per process. */
+  dbApiQueue: 200,
+  /** Milliseconds to open a Postgres connection before trying anew. */
+  dbConnectMs: 500,
+  /** Codes in one Redis pipeline. */
+  redisBatch: 128,
+  /** Redis pipelines under way at once, per process. */
+  redisInFlight: 64,
+  /** Codes that wait for a Redis pipeline, per process. */
+  redisQueue: 10_000,
+  /** Cache fills under way at once, per process; a fill beyond it is dropped, the next reader fills. */
+  fillsInFlight: 16,
+  /** Changes that a pass takes at a time: bounds how long one script holds Redis. */
+  passChunk: 500,
+  /** Milliseconds for one step of a pass. */
+  passStepMs: 400,
+  /** Milliseconds between passes that nudges start: at most this often, however much is written. */
+  nudgeGapMs: 20,
+  /** Seconds after which a pass moves the cursor although nothing changed. */
+  cursorIdleS: 10,
+  /** Seconds that a tombstone lives in Redis. */
+  tombstoneS: 600,
+  /** Hours that the outbox is kept: longer than any key lives, STALE_MAX_S included. */
+  outboxHours: 48,
+  /** Days until an expired or deleted code is free again. */
+  purgeAfterDays: 30,
+  /** Hours that an Idempotency-Key is remembered. */
+  idempotencyHours: 24,
+  /** Links in one page of a list. */
+  pageMax: 100,
+  /** How far the counter jumps after a restore, past codes that were handed out and forgotten. */
+  counterRestoreMargin: 1_000_000,
+  /** Counters tried for one new code before giving up: each collision needs a custom code that guessed a generated one. */
+  mintAttempts: 100,
+  /** Codes that the sampled checker compares per second and process. */
+  checksPerSecond: 2,
+  /** Links with clicks that are not in Postgres yet, per process. */
+  clickLinks: 100_000,
+  /** Milliseconds that an idle connection is kept: longer than the proxies in front keep theirs (60 s). */
+  keepAliveMs: 65_000,
+  /** Milliseconds for a request's headers, and for all of it: slow senders do not hold connections. */
+  headersMs: 10_000,
+  requestMs: 15_000,
+  /** Milliseconds that requests in flight get at a stop. */
+  drainMs: 5000,
+  /** Milliseconds for a clean stop; orchestrators kill after 10 s. */
+  stopMs: 8000,
+} as const

@@ -1,0 +1,83 @@
+// One connection of its own for what must happen once, whichever of the replicas is first: migrations, and what the first
+// start puts into the database. The lock belongs to the session, so a process that dies gives it back.
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { runner } from 'node-pg-migrate'
+import pg from 'pg'
+import type { Sql } from './postgres.ts'
+
+export interface DatabaseLockOptions {
+  readonly url: string
+  readonly connectMs: number
+  readonly onInfo: (message: string) => void
+}
+
+const databaseLock = 7_105_001
+const migrations = fileURLToPath(new URL('../migrations', import.meta.url))
+const lockStepMs = 5000
+const lockRetryMs = 100
+/** A migration of a large table takes its time; a server that is gone without a word must still be noticed. */
+const longestStepMs = 15 * 60_000
+
+/** Migrates, then runs `work` in a transaction, both while no other process does. */
+export async function withDatabaseLock<T>(options: DatabaseLockOptions, work: (sql: Sql) => Promise<T>): Promise<T> {
+  const client = new pg.Client({
+    connectionString: options.url,
+    application_name: 'quicklink boot',
+    connectionTimeoutMillis: options.connectMs,
+    query_timeout: longestStepMs,
+    keepAlive: true,
+  })
+  // Without a listener, a connection that breaks between two statements would end the process.
+  client.on('error', () => undefined)
+  try {
+    await client.connect()
+    await takeLock(client)
+    await migrate(client, options.onInfo)
+    return await inTransaction(client, work)
+  } finally {
+    // Ends the session, and with it the lock.
+    await client.end().catch(() => undefined)
+  }
+}
+
+// Asked again and again instead of waiting inside Postgres, where a dead connection would not be noticed.
+async function takeLock(client: pg.Client): Promise<void> {
+  const ask: pg.QueryConfig & { query_timeout: number } = {
+    text: `select pg_try_advisory_lock(${databaseLock}) as mine`,
+    query_timeout: lockStepMs,
+  }
+  for (;;) {
+    const { rows } = await client.query<{ mine: boolean }>(ask)
+    if (rows[0]?.mine) return
+    await sleep(lockRetryMs)
+  }
+}
+
+async function migrate(client: pg.Client, onInfo: (message: string) => void): Promise<void> {
+  const quiet = (): void => undefined
+  const applied = await runner({
+    dbClient: client,
+    dir: migrations,
+    direction: 'up',
+    migrationsTable: 'ql_migrations',
+    schema: 'public',
+    singleTransaction: true,
+    noLock: true,
+    logger: { debug: quiet, info: quiet, warn: onInfo, error: onInfo },
+  })
+  for (const { name } of applied) onInfo(`migrated the database: ${name}`)
+}
+
+async function inTransaction<T>(client: pg.Client, work: (sql: Sql) => Promise<T>): Promise<T> {
+  await client.query('begin')
+  const result = await work({
+    query: async (text, values = [], name) => {
+      const config = name === undefined ? { text, values: [...values] } : { text, values: [...values], name }
+      return (await client.query(config)).rows as never
+    },
+  })
+  // After an error the session ends, which rolls back.
+  await client.query('commit')
+  return result
+}

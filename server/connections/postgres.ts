@@ -1,0 +1,90 @@
+// The only importer of pg. A pool with every wait bounded: to connect, to be served, to be answered.
+import pg from 'pg'
+
+export interface PostgresOptions {
+  readonly url: string
+  readonly name: string
+  readonly maxConnections: number
+  readonly connectMs: number
+  /** The client gives up after this; the server itself a little earlier, so that no orphaned statement runs on. */
+  readonly queryMs: number
+  readonly onError: (error: Error) => void
+}
+
+export type Row = Record<string, unknown>
+export interface Sql {
+  /** A named statement is prepared once per connection. */
+  query<T = Row>(text: string, values?: readonly unknown[], name?: string): Promise<T[]>
+}
+export interface Postgres extends Sql {
+  transaction<T>(work: (sql: Sql) => Promise<T>): Promise<T>
+  counts(): { active: number; idle: number; waiting: number }
+  close(): Promise<void>
+}
+
+// Versions, ids and counters stay below 2^53.
+pg.types.setTypeParser(pg.types.builtins.INT8, Number)
+
+export function openPostgres(options: PostgresOptions): Postgres {
+  const pool = new pg.Pool({
+    connectionString: options.url,
+    application_name: options.name,
+    max: options.maxConnections,
+    connectionTimeoutMillis: options.connectMs,
+    query_timeout: options.queryMs,
+    statement_timeout: Math.max(1, Math.floor(options.queryMs * 0.9)),
+    idle_in_transaction_session_timeout: 5 * options.queryMs,
+    idleTimeoutMillis: 0,
+    keepAlive: true,
+  })
+  // Without a listener, an idle connection that breaks would end the process.
+  pool.on('error', options.onError)
+  pool.on('connect', (client) => client.on('error', options.onError))
+
+  return {
+    query: async (text, values, name) => rowsOf(await pool.query(statement(text, values, name))),
+    async transaction(work) {
+      const client = await pool.connect()
+      let failure: Error | undefined
+      try {
+        await client.query('begin')
+        const result = await work({
+          query: async (text, values, name) => rowsOf(await client.query(statement(text, values, name))),
+        })
+        await client.query('commit')
+        return result
+      } catch (error) {
+        failure = error as Error
+        // A connection that cannot even roll back is not given back to the pool.
+        if (await client.query('rollback').then(() => true, () => false)) failure = undefined
+        throw error
+      } finally {
+        client.release(failure)
+      }
+    },
+    counts: () => ({
+      active: pool.totalCount - pool.idleCount,
+      idle: pool.idleCount,
+      waiting: pool.waitingCount,
+    }),
+    close: () => pool.end(),
+  }
+}
+
+const statement = (text: string, values: readonly unknown[] = [], name?: string): pg.QueryConfig =>
+  name === undefined ? { text, values: [...values] } : { text, values: [...values], name }
+
+const rowsOf = <T>(result: pg.QueryResult): T[] => result.rows as T[]
+
+/** SQLSTATE of a statement that Postgres refused; undefined when Postgres could not be asked. */
+export function sqlState(error: unknown): string | undefined {
+  return error instanceof pg.DatabaseError ? error.code : undefined
+}
+
+/** Postgres could not do it now: unreachable, too slow, shutting down or out of connections. */
+export function isUnavailable(error: unknown): boolean {
+  const state = sqlState(error)
+  if (state === undefined) return error instanceof Error && !(error instanceof TypeError)
+  // 08 connection, 53 resources, 57 intervention (statement_timeout is 57014), 25006 read-only, 40 lost a conflict.
+  return /^(08|53|57|40)/.test(state) || state === '25006'
+}

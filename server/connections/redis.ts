@@ -1,0 +1,152 @@
+// The only importer of ioredis. Nothing waits here for a connection, nothing is sent twice, and a socket that has been
+// silent for a second while an answer is due is given up.
+import { Redis, type RedisOptions } from 'ioredis'
+import type { Config } from '../config.ts'
+
+export interface RedisConnection {
+  readonly ready: boolean
+  /** Counts up with every connection that is made or lost. */
+  readonly connection: number
+  getEach(keys: readonly string[]): Promise<(string | null)[]>
+  unlink(keys: readonly string[]): Promise<void>
+  unlinkMatching(pattern: string): Promise<void>
+  prolong(key: string, lifeMs: number): Promise<void>
+  pttl(key: string): Promise<number>
+  publish(channel: string, message: string): Promise<void>
+  subscribe(channel: string, onMessage: (message: string) => void): void
+  ping(): Promise<void>
+  /** EVALSHA, re-loaded when Redis does not know it (it was restarted). */
+  script(name: string, lua: string): (keys: readonly string[], args: readonly (string | number)[]) => Promise<unknown>
+  close(): void
+}
+
+export type RedisTarget = Pick<Config, 'redisUrl' | 'redisSentinels' | 'redisSentinelName' | 'redisPassword'>
+
+type CommandKind = 'get' | 'del' | 'eval' | 'scan' | 'publish' | 'ping' | 'other'
+
+interface RedisHooks {
+  readonly onError: (error: Error) => void
+  readonly onCommand: (command: CommandKind, seconds: number) => void
+}
+
+const connectMs = 1000
+const silentMs = 1000
+
+export function redisOptions(target: RedisTarget): RedisOptions {
+  const common: RedisOptions = {
+    enableOfflineQueue: false,
+    autoResendUnfulfilledCommands: false,
+    maxRetriesPerRequest: 0,
+    connectTimeout: connectMs,
+    socketTimeout: silentMs,
+    keepAlive: 10_000,
+    // Never null: QuickLink goes on trying for as long as it lives.
+    retryStrategy: (attempt) => Math.min(1000, 25 * 2 ** Math.min(attempt, 6)) * (0.75 + Math.random() / 2),
+    // An old master that is a replica now: leave it, ask where the master is.
+    reconnectOnError: (error) => error.message.startsWith('READONLY'),
+    ...(target.redisPassword === undefined ? {} : { password: target.redisPassword }),
+  }
+  if (target.redisSentinels) {
+    return {
+      ...common,
+      sentinels: target.redisSentinels,
+      name: target.redisSentinelName ?? '',
+      sentinelRetryStrategy: (attempt) => Math.min(1000, 50 * attempt),
+      failoverDetector: true,
+    }
+  }
+  const url = new URL(target.redisUrl ?? '')
+  if (url.protocol === 'unix:') return { ...common, path: url.pathname }
+  return {
+    ...common,
+    host: url.hostname.replace(/^\[|\]$/g, ''),
+    port: Number(url.port || 6379),
+    db: Number(url.pathname.slice(1) || 0),
+    ...(url.username ? { username: decodeURIComponent(url.username) } : {}),
+    ...(url.password ? { password: decodeURIComponent(url.password) } : {}),
+    ...(url.protocol === 'rediss:' ? { tls: {} } : {}),
+  }
+}
+
+// ioredis' overloads and exactOptionalPropertyTypes do not agree.
+const Client = Redis as unknown as new (options: RedisOptions) => Redis
+
+export function openRedis(target: RedisTarget, hooks: RedisHooks): RedisConnection {
+  const client = new Client(redisOptions(target))
+  let subscriber: Redis | undefined
+  let connection = 0
+  const another = (): void => {
+    connection++
+  }
+  client.on('ready', another).on('close', another).on('error', hooks.onError)
+
+  const timed = async <T>(command: CommandKind, answer: Promise<T>): Promise<T> => {
+    const beganMs = performance.now()
+    try {
+      return await answer
+    } finally {
+      hooks.onCommand(command, (performance.now() - beganMs) / 1000)
+    }
+  }
+
+  return {
+    get ready() {
+      return client.status === 'ready'
+    },
+    get connection() {
+      return connection
+    },
+    async getEach(keys) {
+      const replies = await timed('get', client.pipeline(keys.map((key) => ['get', key])).exec())
+      if (!replies) throw new Error('the connection to Redis was lost')
+      return replies.map(([error, value]) => {
+        if (error) throw error
+        return value as string | null
+      })
+    },
+    async unlink(keys) {
+      await timed('del', client.unlink(...keys))
+    },
+    async unlinkMatching(pattern) {
+      for (let at = '0'; ; ) {
+        const [next, keys] = await timed('scan', client.scan(at, 'MATCH', pattern, 'COUNT', 1000))
+        if (keys.length > 0) await timed('del', client.unlink(...keys))
+        if (next === '0') return
+        at = next
+      }
+    },
+    async prolong(key, lifeMs) {
+      await timed('other', client.pexpire(key, lifeMs, 'GT'))
+    },
+    pttl: (key) => timed('other', client.pttl(key)),
+    async publish(channel, message) {
+      await timed('publish', client.publish(channel, message))
+    },
+    subscribe(channel, onMessage) {
+      // Its own connection: one that subscribes can ask nothing else. Silence is its normal state.
+      const { socketTimeout: _, ...quiet } = redisOptions(target)
+      subscriber = new Client({ ...quiet, autoResubscribe: false })
+      const listening = subscriber
+      listening.on('error', hooks.onError)
+      listening.on('ready', () => {
+        listening.subscribe(channel).catch(hooks.onError)
+      })
+      listening.on('message', (_channel, message: string) => {
+        onMessage(message)
+      })
+    },
+    async ping() {
+      await timed('ping', client.ping())
+    },
+    script(name, lua) {
+      client.defineCommand(name, { lua })
+      const command = (client as unknown as Record<string, (...args: unknown[]) => Promise<unknown>>)[name]
+      if (!command) throw new Error(`no command ${name}`)
+      return (keys, args) => timed('eval', command.call(client, keys.length, ...keys, ...args))
+    },
+    close() {
+      client.disconnect()
+      subscriber?.disconnect()
+    },
+  }
+}

@@ -1,0 +1,54 @@
+// The domain. Imports nothing, so that every room can speak of links without knowing the others.
+
+/** The short part of a short URL. Only `parseCode` makes one, so a malformed code cannot reach Redis or Postgres. */
+export type Code = string & { readonly __brand: 'Code' }
+
+/** Drawn from one Postgres sequence under the row's lock: of two versions of one code, the larger is the newer. */
+export type Version = number
+
+export interface Link {
+  readonly code: Code
+  /** Identity of this life of the code: clicks and hits belong to it, so a re-created code inherits nothing. */
+  readonly id: number
+  readonly url: string
+  readonly permanent: boolean
+  /** Exact to the second; every tier compares it, nobody announces it. */
+  readonly expiresAtS: number | null
+  readonly monthlyHits: number | null
+  readonly version: Version
+}
+
+/** Nothing to redirect to: no row (version 0), or a row that is disabled or deleted. */
+export interface Absent {
+  readonly absent: true
+  readonly version: Version
+}
+
+/** What somebody who could be asked has said. Only this is ever cached. */
+export type Known = Link | Absent
+
+/** 'unknown': nobody could be asked. It is not an absence, and is never cached. */
+export type Answer = Known | 'unknown'
+
+export const isLink = (known: Known): known is Link => !('absent' in known)
+
+export const absent = (version: Version): Absent => ({ absent: true, version })
+
+export const isExpired = (link: Link, nowMs: number): boolean =>
+  link.expiresAtS !== null && link.expiresAtS * 1000 <= nowMs
+
+export const generatedCodeLength = 7
+export const customCodeLength = { min: 3, max: 64 } as const
+
+/** First path segments that are QuickLink's own, or that a visitor or a crawler expects to mean something else. */
+export const reservedWords: ReadonlySet<string> = new Set([
+  'api', 'admin', 'assets', 'docs', 'favicon', 'health', 'healthz', 'help', 'livez', 'login', 'logout', 'metrics',
+  'readyz', 'robots', 'security', 'sitemap', 'static', 'status', 'statusz', 'well-known',
+]) // prettier-ignore
+
+const codeGrammar = /^[0-9A-Za-z_-]{3,64}$/
+
+/** A code that may exist: generated or custom. Anything else is a 404 without asking anyone. */
+export function parseCode(text: string): Code | undefined {
+  return codeGrammar.test(text) && !reservedWords.has(text.toLowerCase()) ? (text as Code) : undefined
+}

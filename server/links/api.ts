@@ -1,0 +1,160 @@
+// The routes of links. What a request may say is in input.ts and destination.ts; what happens then, in change-link.ts.
+import { Router, type Request, type Response } from 'express'
+import {
+  callerOf,
+  jsonBody,
+  methodNotAllowed,
+  parseBody,
+  parseQuery,
+  sendJson,
+  sendNothing,
+  type Caller,
+} from '../api/http.ts'
+import { QuickLinkError } from '../errors.ts'
+import { parseCode, type Code } from '../link.ts'
+import { changeLink, createLink, deleteLink, type WriteDeps } from './change-link.ts'
+import { parseDestination } from './destination.ts'
+import { idempotencyKey } from './idempotency.ts'
+import {
+  clicksRange,
+  clicksSchema,
+  createSchema,
+  fromCursor,
+  listSchema,
+  parseCustomCode,
+  patchSchema,
+  toCursor,
+} from './input.ts'
+import { listLinks, readClicks, readLink, type LinkRow, type Scope } from './store.ts'
+
+export interface LinksApiDeps extends WriteDeps {
+  /** What short URLs begin with, without a slash at the end. */
+  readonly publicUrl: string
+}
+
+export function linksRouter(deps: LinksApiDeps): Router {
+  const router = Router({ caseSensitive: true })
+  router
+    .route('/links')
+    .post(jsonBody, (request: Request, response: Response) => create(deps, request, response))
+    .get((request, response) => list(deps, request, response))
+    .all(methodNotAllowed('GET', 'HEAD', 'POST'))
+  router
+    .route('/links/:code')
+    .get((request, response) => read(deps, request, response))
+    .patch(jsonBody, (request: Request<{ code: string }>, response: Response) => patch(deps, request, response))
+    .delete((request, response) => remove(deps, request, response))
+    .all(methodNotAllowed('GET', 'HEAD', 'PATCH', 'DELETE'))
+  router
+    .route('/links/:code/clicks')
+    .get((request, response) => clicks(deps, request, response))
+    .all(methodNotAllowed('GET', 'HEAD'))
+  return router
+}
+
+async function create(deps: LinksApiDeps, request: Request, response: Response): Promise<void> {
+  const { tenant } = callerOf(response)
+  const body = parseBody(createSchema, request)
+  const answer = await createLink(deps, {
+    link: {
+      tenant,
+      url: parseDestination(body.url, ownHosts(deps, request)),
+      permanent: body.permanent ?? false,
+      enabled: body.enabled ?? true,
+      expiresAt: body.expiresAt ?? null,
+      monthlyHits: body.monthlyHits ?? null,
+    },
+    code: body.code === undefined ? undefined : parseCustomCode(body.code),
+    idempotencyKey: idempotencyKey(request.get('Idempotency-Key'), body),
+    present: (row) => present(deps, row),
+  })
+  const { code } = answer as { code: string }
+  sendJson(response, 201, answer, { Location: `/api/v1/links/${code}` })
+}
+
+async function list(deps: LinksApiDeps, request: Request, response: Response): Promise<void> {
+  const { limit, cursor, q, enabled, tenant } = parseQuery(listSchema, request)
+  const { rows, nextId } = await listLinks(deps.db, {
+    scope: listScope(callerOf(response), tenant),
+    limit,
+    beforeId: cursor === undefined ? undefined : fromCursor(cursor),
+    q: q === '' ? undefined : q,
+    enabled,
+  })
+  sendJson(response, 200, {
+    items: rows.map((row) => present(deps, row)),
+    nextCursor: nextId === undefined ? null : toCursor(nextId),
+  })
+}
+
+async function read(deps: LinksApiDeps, request: Request<{ code: string }>, response: Response): Promise<void> {
+  sendJson(response, 200, present(deps, await existing(deps, request, response)))
+}
+
+async function patch(deps: LinksApiDeps, request: Request<{ code: string }>, response: Response): Promise<void> {
+  const code = codeOf(request)
+  const { url, ...rest } = parseBody(patchSchema, request)
+  const given = url === undefined ? rest : { ...rest, url: parseDestination(url, ownHosts(deps, request)) }
+  const row = await changeLink(deps, code, scopeOf(callerOf(response)), given)
+  sendJson(response, 200, present(deps, row))
+}
+
+async function remove(deps: LinksApiDeps, request: Request<{ code: string }>, response: Response): Promise<void> {
+  await deleteLink(deps, codeOf(request), scopeOf(callerOf(response)))
+  sendNothing(response)
+}
+
+async function clicks(deps: LinksApiDeps, request: Request<{ code: string }>, response: Response): Promise<void> {
+  const range = clicksRange(parseQuery(clicksSchema, request), Date.now())
+  const link = await existing(deps, request, response)
+  const buckets = await readClicks(deps.db, { linkId: link.id, ...range })
+  sendJson(response, 200, {
+    total: buckets.reduce((total, bucket) => total + bucket.clicks, 0),
+    buckets: buckets.map((bucket) => ({ at: bucket.at.toISOString(), clicks: bucket.clicks })),
+  })
+}
+
+async function existing(deps: LinksApiDeps, request: Request<{ code: string }>, response: Response): Promise<LinkRow> {
+  const code = codeOf(request)
+  const row = await readLink(deps.db, code, scopeOf(callerOf(response)))
+  if (!row) throw noLink(code)
+  return row
+}
+
+function codeOf(request: Request<{ code: string }>): Code {
+  const code = parseCode(request.params.code)
+  if (code === undefined) throw noLink('with this code')
+  return code
+}
+
+const noLink = (which: string): QuickLinkError => new QuickLinkError('not_found', `There is no link ${which}.`)
+
+/** A tenant sees its own links: of another's it is told what it would be told if there were none. */
+const scopeOf = (caller: Caller): Scope => (caller.isOwner ? null : caller.tenant)
+
+function listScope(caller: Caller, tenant: string | undefined): Scope {
+  if (caller.isOwner) return tenant ?? null
+  if (tenant !== undefined && tenant !== caller.tenant) {
+    throw new QuickLinkError('forbidden', "Only the owner may list another tenant's links.")
+  }
+  return caller.tenant
+}
+
+const ownHosts = (deps: LinksApiDeps, request: Request): string[] => [new URL(deps.publicUrl).host, request.host]
+
+function present(deps: LinksApiDeps, row: LinkRow): object {
+  return {
+    code: row.code,
+    shortUrl: `${deps.publicUrl}/${row.code}`,
+    url: row.url,
+    permanent: row.permanent,
+    enabled: row.enabled,
+    expiresAt: row.expiresAt?.toISOString() ?? null,
+    monthlyHits: row.monthlyHits,
+    clicks: row.clicks,
+    tenant: row.tenant,
+    version: row.version,
+    createdAt: row.createdAt.toISOString(),
+    updatedAt: row.updatedAt.toISOString(),
+  }
+}

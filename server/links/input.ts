@@ -1,0 +1,124 @@
+// What a request may say, field by field.
+import { z } from 'zod'
+import { mustBe } from '../api/http.ts'
+import { limits } from '../config.ts'
+import { invalid } from '../errors.ts'
+import { customCodeLength, parseCode, reservedWords, type Code } from '../link.ts'
+
+const boolean = z.boolean(mustBe('true or false'))
+const largestInteger = 2 ** 31 - 1
+const hits = `a whole number from 1 to ${largestInteger}, or null`
+const monthlyHits = z.int(mustBe(hits)).min(1, `must be ${hits}`).max(largestInteger, `must be ${hits}`).nullable()
+
+const timeForm = 'a time like 2030-01-31T12:00:00Z'
+const time = z
+  .string(mustBe(timeForm))
+  .regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)$/, `must be ${timeForm}`)
+  .pipe(z.iso.datetime({ offset: true, error: `must be ${timeForm}` }))
+  .transform((text) => new Date(text))
+  .refine((at) => !Number.isNaN(at.getTime()), `must be ${timeForm}`)
+
+/** Expiry is exact to the second, so the rest is cut off, and the answer shows what holds. */
+const expiresAt = time
+  .transform((at) => new Date(Math.floor(at.getTime() / 1000) * 1000))
+  .refine((at) => at.getTime() > Date.now(), 'must be in the future')
+  .nullable()
+
+export const createSchema = z.strictObject(
+  {
+    url: z.string(mustBe('text')),
+    code: z.string(mustBe('text')).optional(),
+    permanent: boolean.optional(),
+    enabled: boolean.optional(),
+    expiresAt: expiresAt.optional(),
+    monthlyHits: monthlyHits.optional(),
+  },
+  mustBe('a JSON object'),
+)
+
+export const patchSchema = z
+  .strictObject(
+    {
+      url: z.string(mustBe('text')).optional(),
+      permanent: boolean.optional(),
+      enabled: boolean.optional(),
+      expiresAt: expiresAt.optional(),
+      monthlyHits: monthlyHits.optional(),
+    },
+    mustBe('a JSON object'),
+  )
+  .refine((patch) => Object.keys(patch).length > 0, 'must name at least one field to change')
+
+export function parseCustomCode(text: string): Code {
+  const code = parseCode(text)
+  if (code !== undefined) return code
+  if (reservedWords.has(text.toLowerCase())) throw invalid('code', 'code is a reserved word: choose another one.')
+  const { min, max } = customCodeLength
+  throw invalid('code', `code must have ${min} to ${max} of the characters 0-9, A-Z, a-z, _ and -.`)
+}
+
+const pageForm = `must be a whole number from 1 to ${limits.pageMax}`
+const defaultPage = 20
+const searchMax = 200
+
+export const listSchema = z.strictObject({
+  limit: z
+    .string(mustBe('given once'))
+    .regex(/^\d{1,9}$/, pageForm)
+    .transform(Number)
+    .refine((n) => n >= 1 && n <= limits.pageMax, pageForm)
+    .default(defaultPage),
+  cursor: z.string(mustBe('given once')).optional(),
+  q: z
+    .string(mustBe('given once'))
+    .max(searchMax, `must have at most ${searchMax} characters`)
+    // eslint-disable-next-line no-control-regex
+    .regex(/^[^\u0000-\u001f]*$/, 'must not contain control characters')
+    .optional(),
+  enabled: z
+    .enum(['true', 'false'], 'must be true or false')
+    .transform((word) => word === 'true')
+    .optional(),
+  tenant: z
+    .string(mustBe('given once'))
+    .regex(/^[^\s\p{C}]{1,64}$/u, 'must be the id of a tenant')
+    .optional(),
+})
+
+export const toCursor = (id: number): string => Buffer.from(`id:${id}`).toString('base64url')
+
+export function fromCursor(cursor: string): number {
+  const id = /^id:([1-9]\d{0,15})$/.exec(Buffer.from(cursor, 'base64url').toString('latin1'))?.[1]
+  if (id === undefined || toCursor(Number(id)) !== cursor) {
+    throw invalid('cursor', 'cursor must be the nextCursor of an earlier page.')
+  }
+  return Number(id)
+}
+
+const clicksSchemaShape = {
+  from: time.optional(),
+  to: time.optional(),
+  by: z.enum(['hour', 'day'], 'must be hour or day').default('day'),
+}
+export const clicksSchema = z.strictObject(clicksSchemaShape)
+
+const bucketMs = { hour: 3_600_000, day: 86_400_000 } as const
+/** Three months of hours, or six years of days: as much as a chart can show. */
+const bucketsMax = 2200
+const defaultRangeMs = 30 * bucketMs.day
+
+export interface ClicksRange {
+  readonly from: Date
+  readonly to: Date
+  readonly by: 'hour' | 'day'
+}
+
+export function clicksRange(query: z.output<typeof clicksSchema>, nowMs: number): ClicksRange {
+  const to = query.to ?? new Date(nowMs)
+  const from = query.from ?? new Date(to.getTime() - defaultRangeMs)
+  if (from >= to) throw invalid('from', 'from must be earlier than to.')
+  if (to.getTime() - from.getTime() > bucketsMax * bucketMs[query.by]) {
+    throw invalid('from', `from and to must not be more than ${bucketsMax} ${query.by}s apart.`)
+  }
+  return { from, to, by: query.by }
+}

@@ -1,0 +1,62 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { limits } from '../config.ts'
+import { startApi, type Api } from './api.stub.ts'
+import { upkeep } from './upkeep.ts'
+
+let api: Api
+beforeAll(async () => {
+  api = await startApi()
+})
+afterAll(() => api.close())
+
+const url = 'https://example.com/'
+const codes = async (): Promise<string[]> =>
+  (await api.db.query<{ code: string }>('select code from links order by code')).map((row) => row.code)
+
+test('links go 30 days after they expired or were deleted, with their clicks, and their codes are free for everybody', async () => {
+  const acme = await api.addTenant('acme')
+  const days = limits.purgeAfterDays
+  for (const [code, column, age] of [
+    ['deleted-long-ago', 'deleted_at', days + 1],
+    ['deleted-lately', 'deleted_at', days - 1],
+    ['expired-long-ago', 'expires_at', days + 1],
+    ['expired-lately', 'expires_at', days - 1],
+    ['alive', 'created_at', days + 1],
+  ] as const) {
+    await api.create({ url, code })
+    await api.db.query(`update links set ${column} = now() - make_interval(days => ${age}) where code = '${code}'`)
+  }
+  await api.db.query(`insert into clicks select id, date_trunc('hour', now()), 1 from links`)
+  const taken = await api.create({ url, code: 'deleted-long-ago' }, { key: acme })
+  expect(taken.status).toBe(409)
+  const announcedBefore = await api.db.query('select from outbox')
+
+  expect(await upkeep(api.db)).toMatchObject({ links: 2 })
+
+  expect(await codes()).toEqual(['alive', 'deleted-lately', 'expired-lately'])
+  expect(await api.db.query('select from clicks')).toHaveLength(3)
+  expect(await api.db.query('select from outbox')).toHaveLength(announcedBefore.length)
+  const created = await api.create({ url, code: 'deleted-long-ago' }, { key: acme })
+  expect([created.status, created.body.clicks]).toEqual([201, 0])
+})
+
+test('idempotency keys and the outbox are kept as long as they are needed, and no longer', async () => {
+  await api.create({ url }, { headers: { 'Idempotency-Key': 'old' } })
+  await api.db.query(`update idempotency_keys set created_at = now() - make_interval(hours => ${limits.idempotencyHours}, mins => 1)`)
+  await api.create({ url }, { headers: { 'Idempotency-Key': 'new' } })
+  await api.db.query(`update outbox set at = now() - make_interval(hours => ${limits.outboxHours}, mins => 1)`)
+  const [old] = await api.db.query<{ n: number }>('select count(*) as n from outbox')
+  await api.create({ url })
+
+  expect(await upkeep(api.db)).toEqual({ links: 0, idempotencyKeys: 1, outbox: old?.n })
+  expect(await api.db.query('select key from idempotency_keys')).toEqual([{ key: 'new' }])
+  expect(await api.db.query('select from outbox')).toHaveLength(1)
+})
+
+test('more than one batch is worked off, by one process at a time', async () => {
+  await api.db.query(
+    `insert into links (code, url, deleted_at) select 'bulk-' || n, '${url}', now() - interval '40 days' from generate_series(1, 2500) as n`,
+  )
+  const [a, b] = await Promise.all([upkeep(api.db), upkeep(api.db)])
+  expect(a.links + b.links + (await upkeep(api.db)).links).toBe(2500)
+})

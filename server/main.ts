@@ -1,0 +1,62 @@
+// `npm run serve`: one primary that supervises, and WORKERS processes that serve.
+import './node-version.js'
+import cluster from 'node:cluster'
+import { ConfigError, loadConfig, type Config } from './config.ts'
+import { openPostgres } from './connections/postgres.ts'
+import { openRedis } from './connections/redis.ts'
+import { Refused } from './refusal.ts'
+import { supervise } from './supervisor.ts'
+import { readBuild } from './telemetry/build.ts'
+import { createLog, type Log } from './telemetry/log.ts'
+import { createMetrics } from './telemetry/metrics.ts'
+import { work } from './worker.ts'
+
+const probeMs = 1000
+
+async function primary(config: Config, log: Log): Promise<void> {
+  const { boot } = await import('./boot.ts')
+  const build = readBuild()
+  // Connections of its own, so that health is asked even while every worker is busy. Their errors are its answers.
+  const ignore = (): void => undefined
+  const postgres = openPostgres({
+    url: config.databaseUrl,
+    name: 'quicklink-health',
+    maxConnections: 1,
+    connectMs: probeMs,
+    queryMs: probeMs,
+    onError: ignore,
+  })
+  const hasRedis = config.redisUrl !== undefined || config.redisSentinels !== undefined
+  const redis = hasRedis ? openRedis(config, { onError: ignore, onCommand: ignore }) : undefined
+  await supervise(config, {
+    log,
+    build,
+    metrics: createMetrics({ processMetrics: true, ...build }),
+    workerFile: import.meta.filename,
+    boot: () => boot(config, log),
+    probes: { postgres: () => postgres.query('select 1'), redis: redis && (() => redis.ping()) },
+  })
+}
+
+async function worker(config: Config, log: Log): Promise<void> {
+  const { startApp } = await import('./app.ts')
+  await work(config, { log, metrics: createMetrics({ processMetrics: true, ...readBuild() }), startApp })
+}
+
+try {
+  const config = loadConfig(process.env)
+  const log = createLog(config)
+  process.on('uncaughtException', (error) => {
+    log.fatal({ err: error }, 'a mistake that nobody caught; this process ends')
+    process.exit(1)
+  })
+  if (cluster.isPrimary) {
+    await primary(config, log)
+    process.exit(0)
+  }
+  await worker(config, log)
+} catch (error) {
+  if (!(error instanceof ConfigError || error instanceof Refused)) throw error
+  process.stderr.write(`${error.message}\n`)
+  process.exit(1)
+}

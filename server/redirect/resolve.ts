@@ -1,0 +1,87 @@
+// The ladder. Tiers never call each other; this is the only place that knows their order.
+import { limits } from '../config.ts'
+import type { Answer, Code, Known } from '../link.ts'
+import type { Copy, Tier1 } from './tier1-local.ts'
+import type { Tier2 } from './tier2-redis.ts'
+import type { Tier3 } from './tier3-postgres.ts'
+
+export type Source = 'redis' | 'postgres' | 'stale' | 'none'
+
+export interface Found {
+  readonly answer: Answer
+  readonly source: Source
+}
+
+export interface Resolver {
+  /** Tier 1 alone, synchronously. */
+  local(code: Code): Copy | undefined
+  /** The rest of the ladder: one flight per code and process. undefined: too many are under way. */
+  ask(code: Code): Promise<Found> | undefined
+  /** Reads Postgres for a link that is about to end in Redis, unless that is under way. */
+  refresh(code: Code): void
+  readonly flights: number
+}
+
+interface ResolveDeps {
+  readonly tier1: Tier1
+  readonly tier2: Tier2
+  readonly tier3: Tier3
+  readonly nowMs: () => number
+  readonly onFlight: (source: Source) => void
+}
+
+export function createResolver({ tier1, tier2, tier3, nowMs, onFlight }: ResolveDeps): Resolver {
+  const flights = new Map<Code, Promise<Found>>()
+  const refreshing = new Set<Code>()
+
+  const climb = async (code: Code): Promise<Found> => {
+    const askedMs = nowMs()
+    const shared = await tier2.get(code) // Redis down, or not proved fresh, reads as 'unknown'
+    if (shared !== 'unknown') return { answer: tier1.remember(code, shared, askedMs, 'cache'), source: 'redis' }
+    const truth = await readTruth(code) // Postgres down reads as 'unknown'
+    if (truth !== 'unknown') return { answer: truth, source: 'postgres' }
+    return stale(code) // untrusted Redis, then tier 1's old copy, else 'unknown'
+  }
+
+  const readTruth = async (code: Code): Promise<Answer> => {
+    const asOf = tier2.asOf()
+    const askedMs = nowMs()
+    const truth = await tier3.get(code)
+    if (truth === 'unknown') return truth
+    const known: Known = tier1.remember(code, truth, askedMs, 'truth')
+    tier2.fill(code, known, asOf)
+    return known
+  }
+
+  const stale = async (code: Code): Promise<Found> => {
+    const shared = await tier2.getUntrusted(code)
+    const old = tier1.stale(code)
+    const newest = shared === 'unknown' || (old && old.version > shared.version) ? old : shared
+    return newest === undefined ? { answer: 'unknown', source: 'none' } : { answer: newest, source: 'stale' }
+  }
+
+  return {
+    local: (code) => tier1.get(code),
+    ask(code) {
+      const underWay = flights.get(code)
+      if (underWay) return underWay
+      if (flights.size >= limits.flights) return undefined
+      const flight = climb(code).finally(() => flights.delete(code))
+      flights.set(code, flight)
+      flight.then(({ source }) => {
+        onFlight(source)
+      }, () => undefined) // prettier-ignore
+      return flight
+    },
+    refresh(code) {
+      if (refreshing.has(code) || refreshing.size >= limits.fillsInFlight) return
+      refreshing.add(code)
+      void readTruth(code)
+        .catch(() => undefined)
+        .finally(() => refreshing.delete(code))
+    },
+    get flights() {
+      return flights.size
+    },
+  }
+}

@@ -1,0 +1,66 @@
+// The real primary and the real workers around a stub for the app: what supervisor.integration.test.ts starts.
+import cluster from 'node:cluster'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
+import { loadConfig } from './config.ts'
+import { Refused } from './refusal.ts'
+import { supervise } from './supervisor.ts'
+import { createLog } from './telemetry/log.ts'
+import { createMetrics } from './telemetry/metrics.ts'
+import { work, type WorkerDeps } from './worker.ts'
+
+const config = loadConfig(process.env)
+const log = createLog(config)
+
+/** Postgres is away at the first two attempts. */
+let attempts = 0
+const boot = async (): Promise<string> => {
+  await pause(100)
+  if (++attempts <= 2) throw new Error('connect ECONNREFUSED')
+  return 'the salt'
+}
+
+const startApp: WorkerDeps<string>['startApp'] = async (_config, { metrics, boot }) => {
+  const server = createServer((request, response) => {
+    void (async () => {
+      if (request.url === '/crash') process.exit(7)
+      if (request.url === '/slow') await pause(500)
+      if (request.url === '/hang') await pause(60_000)
+      if (request.url === '/boot') response.write(await boot)
+      metrics.redirect(302, 0.00003)
+      response.end(` ${process.pid}`)
+    })()
+  })
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject).listen(config.port, config.host, resolve)
+  })
+  return {
+    port: (server.address() as AddressInfo).port,
+    status: () => ({ pid: process.pid }),
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve())
+        server.closeIdleConnections()
+      }),
+  }
+}
+
+try {
+  if (cluster.isPrimary) {
+    await supervise(config, {
+      log,
+      metrics: createMetrics(),
+      build: { version: '0', commit: 'stub' },
+      workerFile: import.meta.filename,
+      boot,
+      probes: { postgres: () => Promise.resolve(), redis: undefined },
+    })
+    process.exit(0)
+  }
+  await work(config, { log, metrics: createMetrics(), startApp })
+} catch (error) {
+  if (!(error instanceof Refused)) throw error
+  process.stderr.write(`${error.message}\n`)
+  process.exit(1)
+}

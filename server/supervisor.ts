@@ -1,0 +1,209 @@
+// The primary process: health and metrics on the ops port, the database made ready, the workers kept alive, and one
+// clean stop. It serves no link itself, so that whatever happens to a worker, somebody is there to replace it.
+import type { Worker } from 'node:cluster'
+import { setTimeout as pause } from 'node:timers/promises'
+import { ConfigError, limits, type Config } from './config.ts'
+import { isUnavailable } from './connections/postgres.ts'
+import { Crew } from './crew.ts'
+import { stopSignals, type ToPrimary } from './ipc.ts'
+import { refusal, Refused } from './refusal.ts'
+import type { Build } from './telemetry/build.ts'
+import { Fleet } from './telemetry/fleet.ts'
+import { createHealth } from './telemetry/health.ts'
+import { describeError, type Log } from './telemetry/log.ts'
+import type { Metrics } from './telemetry/metrics.ts'
+import { startOpsServer, type OpsServer, type Phase } from './telemetry/ops-server.ts'
+import type { MetricData } from './telemetry/report.ts'
+
+export interface SupervisorDeps<Boot> {
+  readonly log: Log
+  readonly metrics: Metrics
+  readonly build: Build
+  /** The file that a worker runs. */
+  readonly workerFile: string
+  /** Makes the database ready. Tried again for as long as Postgres cannot be reached. */
+  readonly boot: () => Promise<Boot>
+  readonly probes: Parameters<typeof createHealth>[0]
+}
+
+/** Between attempts to reach Postgres. The last is short: it should be noticed within two seconds that it is back. */
+const bootDelayMs = { first: 200, max: 1000 } as const
+/** Workers of a server that never came up have nothing in flight. */
+const abandonMs = 2000
+
+type Ending = { readonly stop: NodeJS.Signals } | { readonly refused: string }
+
+interface Supervision<Boot> {
+  readonly config: Config
+  readonly deps: SupervisorDeps<Boot>
+  readonly fleet: Fleet
+  readonly end: (ending: Ending) => void
+  phase: Phase
+  /** Postgres has been asked once, so that 'ready' says something about it. */
+  bootTried: boolean
+  booted: { readonly result: Boot } | undefined
+  served: boolean
+  crew: Crew<Boot> | undefined
+}
+
+/** Runs until a signal, or until it is clear that it cannot work here (rejects with `Refused`). */
+export async function supervise<Boot>(config: Config, deps: SupervisorDeps<Boot>): Promise<void> {
+  const { log, metrics } = deps
+  const ending = Promise.withResolvers<Ending>()
+  for (const signal of stopSignals) {
+    // Stays installed: a second signal must not cut the clean stop short.
+    process.on(signal, () => {
+      ending.resolve({ stop: signal })
+    })
+  }
+  const own = async (): Promise<MetricData[]> => (await metrics.registry.getMetricsAsJSON()) as unknown as MetricData[]
+  const all: Supervision<Boot> = {
+    config,
+    deps,
+    fleet: new Fleet({ own }),
+    end: ending.resolve,
+    phase: 'starting',
+    bootTried: false,
+    booted: undefined,
+    served: false,
+    crew: undefined,
+  }
+  const ops = await startOps(all)
+  const crew = gather(all)
+  all.crew = crew
+  metrics.onCollect(() => {
+    metrics.workersServing.set(crew.slots.filter(({ serving }) => serving).length)
+  })
+  void keepBooting(all)
+
+  const end = await ending.promise
+  all.phase = 'draining'
+  if ('stop' in end) log.info({ signal: end.stop }, 'stopping')
+  const clean = await crew.stop('stop' in end ? limits.stopMs : abandonMs)
+  await ops.close()
+  if ('refused' in end) throw new Refused(end.refused)
+  if (clean) log.info('stopped')
+  else log.warn('stopped; a worker did not finish in time and was killed')
+}
+
+function gather<Boot>(all: Supervision<Boot>): Crew<Boot> {
+  const { config, deps, fleet } = all
+  return new Crew<Boot>({
+    size: config.workers,
+    file: deps.workerFile,
+    log: deps.log,
+    onForked(worker) {
+      fleet.joined(worker.id, (request) => all.crew?.send(worker, { type: 'collect', request }))
+    },
+    onMessage(worker, message) {
+      hear(all, worker, message)
+    },
+    onLeft(worker) {
+      fleet.left(worker.id)
+      if (all.phase !== 'draining') deps.metrics.workerRestarts.inc()
+    },
+  })
+}
+
+function hear<Boot>(all: Supervision<Boot>, worker: Worker, message: ToPrimary): void {
+  const { config, deps } = all
+  switch (message.type) {
+    case 'hello':
+      if (all.booted) all.crew?.send(worker, { type: 'boot', result: all.booted.result })
+      break
+    case 'serving':
+      if (!all.served) deps.log.info({ port: message.port, workers: config.workers }, 'listening')
+      all.served = true
+      break
+    case 'report':
+      all.fleet.received(worker.id, message)
+      break
+    case 'refused':
+      // Once it has served, the cause may pass (a port taken for a moment between two workers): go on trying.
+      if (all.served) deps.log.error(message.sentence)
+      else all.end({ refused: message.sentence })
+  }
+}
+
+/** Ready: every worker has been tried, one serves, and whether Postgres is there is known. It stays so until the end. */
+function phaseOf<Boot>(all: Supervision<Boot>): Phase {
+  const slots = all.crew?.slots ?? []
+  const ready = all.bootTried && slots.every(({ tried }) => tried) && slots.some(({ serving }) => serving)
+  if (all.phase === 'starting' && ready) all.phase = 'serving'
+  return all.phase
+}
+
+async function startOps<Boot>(all: Supervision<Boot>): Promise<OpsServer> {
+  const { config, deps, fleet } = all
+  const probed = createHealth(deps.probes)
+  const health: typeof probed.check = async () => {
+    const report = await probed.check()
+    return all.booted ? report : { ...report, status: 'degraded' }
+  }
+  const status = async (): Promise<Record<string, unknown>> => {
+    const [report, { statuses }] = await Promise.all([health(), fleet.collect()])
+    return {
+      ...deps.build,
+      node: process.versions.node,
+      pid: process.pid,
+      uptimeS: Math.round(process.uptime()),
+      phase: phaseOf(all),
+      health: report,
+      workers: all.crew?.slots.map(({ number, worker, serving, restarts }) => ({
+        number,
+        pid: worker?.process.pid ?? null,
+        serving,
+        restarts,
+        status: (worker && statuses.get(worker.id)) ?? null,
+      })),
+    }
+  }
+  try {
+    return await startOpsServer(config.opsHost, config.opsPort, {
+      phase: () => phaseOf(all),
+      health,
+      metrics: () => fleet.text(),
+      status,
+      onError(error) {
+        deps.log.error({ err: error }, 'the ops port could not answer')
+      },
+    })
+  } catch (error) {
+    const sentence = refusal(error, config, 'ops')
+    if (sentence === undefined) throw error
+    throw new Refused(sentence)
+  }
+}
+
+/** Never rejects: it succeeds, or goes on, or ends the server. */
+async function keepBooting<Boot>(all: Supervision<Boot>): Promise<void> {
+  const { deps } = all
+  let said = ''
+  for (let delayMs: number = bootDelayMs.first; ; delayMs = Math.min(bootDelayMs.max, delayMs * 2)) {
+    try {
+      const result = await deps.boot()
+      all.booted = { result }
+      all.bootTried = true
+      all.crew?.sendAll({ type: 'boot', result })
+      return
+    } catch (error) {
+      if (error instanceof ConfigError || !isUnavailable(error)) {
+        all.end({ refused: bootRefusal(error, deps.log) })
+        return
+      }
+      all.bootTried = true
+      // Once per reason: an outage of an hour is not 3,600 lines.
+      const reason = String(error)
+      if (reason !== said)
+        deps.log.warn({ why: describeError(error, 1) }, 'Postgres cannot be reached; going on trying')
+      said = reason
+    }
+    await pause(delayMs)
+  }
+}
+
+function bootRefusal(error: unknown, log: Log): string {
+  if (error instanceof ConfigError) return error.message
+  log.error({ err: error }, 'the database could not be made ready')
+  return 'The database that DATABASE_URL names could not be made ready: the log line before this one says why.'
+}

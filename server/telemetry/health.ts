@@ -1,0 +1,68 @@
+// Are Redis and Postgres there? Really asked, but at most once a second however many ask, and never waited for longer
+// than a second. A dead dependency is 'degraded', not a failure: QuickLink goes on serving what it can.
+import { withDeadline } from '../connections/deadline.ts'
+
+export interface HealthReport {
+  readonly status: 'ok' | 'degraded'
+  readonly redis: 'up' | 'down' | 'off'
+  readonly postgres: 'up' | 'down'
+}
+
+export interface Health {
+  check(): Promise<HealthReport>
+}
+
+type Probe = () => Promise<unknown>
+
+interface Probes {
+  readonly postgres: Probe
+  /** Undefined: the Redis tier is off. */
+  readonly redis: Probe | undefined
+}
+
+interface Timing {
+  readonly deadlineMs: number
+  readonly maxAgeMs: number
+  readonly nowMs: () => number
+}
+
+const usual: Timing = { deadlineMs: 1000, maxAgeMs: 1000, nowMs: () => performance.now() }
+
+export function createHealth(probes: Probes, timing: Partial<Timing> = {}): Health {
+  const { deadlineMs, maxAgeMs, nowMs } = { ...usual, ...timing }
+  let asking: Promise<HealthReport> | undefined
+  let last: { report: HealthReport; atMs: number } | undefined
+
+  const answers = async (probe: Probe, what: string): Promise<'up' | 'down'> => {
+    try {
+      await withDeadline(probe(), deadlineMs, what)
+      return 'up'
+    } catch {
+      return 'down'
+    }
+  }
+
+  const ask = async (): Promise<HealthReport> => {
+    const [postgres, redis] = await Promise.all([
+      answers(probes.postgres, 'Postgres'),
+      probes.redis === undefined ? ('off' as const) : answers(probes.redis, 'Redis'),
+    ])
+    const report: HealthReport = {
+      status: postgres === 'down' || redis === 'down' ? 'degraded' : 'ok',
+      redis,
+      postgres,
+    }
+    last = { report, atMs: nowMs() }
+    return report
+  }
+
+  return {
+    async check() {
+      if (last !== undefined && nowMs() - last.atMs < maxAgeMs) return last.report
+      asking ??= ask().finally(() => {
+        asking = undefined
+      })
+      return asking
+    },
+  }
+}

@@ -1,0 +1,65 @@
+// JSON lines, or something pleasant on a terminal. Nothing secret may get into a log: what is known to be secret is
+// never passed here, and each finished line is scrubbed all the same, because libraries put URLs into their messages.
+import { pino, type DestinationStream, type Logger } from 'pino'
+import { PinoPretty } from 'pino-pretty'
+
+export type Log = Logger
+
+interface LogOptions {
+  readonly logLevel: string
+}
+
+const secretFields = [
+  'authorization',
+  'password',
+  'key',
+  'salt',
+  'ownerKey',
+  'codeSalt',
+  'databaseUrl',
+  'redisUrl',
+  'redisPassword',
+]
+const maxCauses = 3
+
+/** No character class below takes a quote or a backslash, so a JSON line stays one. */
+export function scrub(line: string): string {
+  return line
+    .replace(/([a-z][a-z0-9+.-]*:\/\/)[^\s"\\/@]*@/gi, '$1***@')
+    .replace(/\bBearer\s+[^\s"\\]+/gi, 'Bearer ***')
+    .replace(/\b(password|passwd|pwd|secret|token)=[^\s"\\&;]+/gi, '$1=***')
+    .replace(/(\/[^\s"\\?]*)\?[^\s"\\]+/g, '$1?***')
+}
+
+/** A few known fields: what libraries hang onto their errors (connection parameters, rows, statements) stays out. */
+export function describeError(error: unknown, depth = 0): Record<string, unknown> {
+  if (!(error instanceof Error)) return { message: scrub(String(error)) }
+  const { code } = error as NodeJS.ErrnoException
+  const inner = error instanceof AggregateError ? (error.errors[0] as unknown) : error.cause
+  return {
+    type: error.name,
+    message: scrub(error.message),
+    ...(code === undefined ? {} : { code }),
+    ...(depth === 0 && error.stack ? { stack: scrub(error.stack) } : {}),
+    ...(inner === undefined || depth >= maxCauses ? {} : { cause: describeError(inner, depth + 1) }),
+  }
+}
+
+export function createLog(config: LogOptions, destination?: DestinationStream): Log {
+  const onTerminal = destination === undefined && process.stdout.isTTY
+  return pino(
+    {
+      level: config.logLevel,
+      base: { pid: process.pid },
+      timestamp: pino.stdTimeFunctions.isoTime,
+      formatters: { level: (label) => ({ level: label }) },
+      serializers: { err: (error: unknown) => describeError(error), error: (error: unknown) => describeError(error) },
+      redact: { paths: [...secretFields, ...secretFields.map((field) => `*.${field}`)], censor: '***' },
+      hooks: { streamWrite: scrub },
+    },
+    destination ??
+      (onTerminal
+        ? PinoPretty({ sync: true, ignore: 'pid', translateTime: 'SYS:HH:MM:ss.l' })
+        : pino.destination({ sync: true })),
+  )
+}

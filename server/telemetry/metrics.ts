@@ -1,0 +1,264 @@
+// Every metric, in one place. Each is there, at 0, from the start, so that rates and alerts work from the first scrape.
+// A worker counts for itself; fleet.ts adds the workers up: counters and histograms summed, gauges as they say here.
+import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client'
+import {
+  histogram,
+  labelledHistogram,
+  labelledLevel,
+  labelledTotal,
+  level,
+  total,
+  type Distribution,
+  type LabelledHistogram,
+  type LabelledLevel,
+  type LabelledTotal,
+  type Level,
+  type Total,
+} from './instruments.ts'
+
+const redirectStatuses = [301, 302, 404, 405, 429, 500, 503] as const
+const tiers = ['local', 'redis'] as const
+const sources = ['redis', 'postgres', 'stale', 'none'] as const
+const fallbackReasons = ['error', 'timeout', 'open', 'untrusted'] as const
+const dependencies = ['redis', 'postgres'] as const
+const breakerStates = ['closed', 'open', 'half_open'] as const
+const redisCommands = ['get', 'set', 'del', 'eval', 'scan', 'publish', 'ping', 'other'] as const
+const shedReasons = ['flights', 'db_queue', 'redis_queue', 'api_queue', 'fills', 'connections', 'other'] as const
+const tenantTiers = ['standard', 'plus', 'unlimited', 'aggregate', 'address'] as const
+
+/** Seconds. Dense where redirects are: from a tier-1 hit (tens of µs) to both deadlines (50 and 100 ms). */
+const redirectBounds = [
+  0.00005, 0.0001, 0.00015, 0.00025, 0.0004, 0.0006, 0.001, 0.0015, 0.0025, 0.004, 0.006, 0.01, 0.015, 0.02, 0.03, 0.04,
+  0.05, 0.06, 0.075, 0.1, 0.12, 0.15, 0.25, 0.5, 1, 2.5,
+] as const
+/** Seconds. 5 and 20 ms are the alert's thresholds, 50 ms is the deadline. */
+const redisBounds = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.02, 0.03, 0.05, 0.1, 0.25, 0.5, 1] as const
+/** Seconds. A change is to be seen within one. */
+const invalidationBounds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1, 2, 5, 15, 60, 300] as const
+const batchBounds = [1, 2, 4, 8, 16, 32, 64, 128, 256] as const
+
+export interface Metrics {
+  readonly registry: Registry
+  /** An answer of the redirect path. Costs an array element and a bucket. */
+  redirect(status: number, seconds: number): void
+  /** Answered by tier 1. */
+  localHit(): void
+  readonly cacheHit: LabelledTotal<{ tier: typeof tiers }>
+  readonly cacheMiss: Total
+  readonly lookups: LabelledTotal<{ source: typeof sources }>
+  readonly dbFallback: LabelledTotal<{ reason: typeof fallbackReasons }>
+  readonly redisCommandDuration: LabelledHistogram<{ command: typeof redisCommands }>
+  readonly breakerState: LabelledLevel<{ dependency: typeof dependencies; state: typeof breakerStates }>
+  readonly breakerTransitions: {
+    inc(labels: { dependency: (typeof dependencies)[number]; to: (typeof breakerStates)[number] }): void
+  }
+  /** Sets the three states of a breaker, and counts the transition unless it is the first state. */
+  breaker(dependency: (typeof dependencies)[number], state: (typeof breakerStates)[number]): void
+  readonly negativeCacheKeys: Level
+  readonly invalidationDelay: Distribution
+  readonly trustAge: Level
+  readonly staleAnswersFound: Total
+  readonly clicksAccepted: Total
+  readonly clicksPersisted: Total
+  readonly clicksDropped: Total
+  readonly clicksSpooled: Level
+  readonly hitQuotaRejections: Total
+  readonly rateLimited: LabelledTotal<{ tier: typeof tenantTiers }>
+  readonly tenantQuotaRejections: Total
+  readonly dbPool: LabelledLevel<{ state: readonly ['active', 'idle', 'waiting'] }>
+  readonly dbBatchSize: Distribution
+  readonly shed: LabelledTotal<{ reason: typeof shedReasons }>
+  readonly tierConfigured: LabelledLevel<{ tier: readonly ['local', 'redis', 'postgres'] }>
+  readonly workerRestarts: Total
+  readonly workersServing: Level
+  /** Called at the start of every collection: the place to read a gauge. Must not wait and must not throw. */
+  onCollect(read: () => void): void
+}
+
+interface MetricsOptions {
+  /** prom-client's process and Node metrics. Off in unit tests: they hold observers and timers. */
+  readonly processMetrics?: boolean
+  readonly version?: string
+  readonly commit?: string
+}
+
+export function createMetrics(options: MetricsOptions = {}): Metrics {
+  const registry = new Registry()
+  const reads: (() => void)[] = []
+  // Registered first, so that the gauges read here are up to date when their turn comes.
+  const buildInfo = new Gauge({
+    name: 'quicklink_build_info',
+    help: 'Always 1; the labels say what runs',
+    labelNames: ['version', 'commit'],
+    aggregator: 'max',
+    registers: [registry],
+    collect: () => {
+      for (const read of reads) read()
+    },
+  })
+  buildInfo.set({ version: options.version ?? 'unknown', commit: options.commit ?? 'unknown' }, 1)
+  if (options.processMetrics) collectDefaultMetrics({ register: registry })
+  return {
+    registry,
+    ...redirectMetrics(registry),
+    ...cacheMetrics(registry, reads),
+    ...breakerMetrics(registry),
+    ...coherenceMetrics(registry),
+    ...limitMetrics(registry),
+    ...databaseMetrics(registry),
+    workerRestarts: total(registry, 'quicklink_worker_restarts_total', 'Workers that died and were replaced'),
+    workersServing: level(registry, 'quicklink_workers_serving', 'Workers that accept connections', 'sum'),
+    onCollect(read) {
+      reads.push(read)
+    },
+  }
+}
+
+function redirectMetrics(registry: Registry): Pick<Metrics, 'redirect'> {
+  // Index: the status. Drained into the counter at every collection.
+  const pending = new Float64Array(600)
+  new Counter({
+    name: 'quicklink_redirects_total',
+    help: 'Answers of the redirect path',
+    labelNames: ['status'],
+    registers: [registry],
+    collect() {
+      for (const status of redirectStatuses) this.inc({ status }, 0)
+      pending.forEach((count, status) => {
+        if (count > 0) this.inc({ status }, count)
+      })
+      pending.fill(0)
+    },
+  })
+  const duration = histogram(
+    registry,
+    'quicklink_redirect_duration_seconds',
+    'From the request being read to its answer being written',
+    redirectBounds,
+  )
+  return {
+    redirect(status, seconds) {
+      ;(pending[status] as number)++
+      duration.observe(seconds)
+    },
+  }
+}
+
+function cacheMetrics(
+  registry: Registry,
+  reads: (() => void)[],
+): Pick<
+  Metrics,
+  'localHit' | 'cacheHit' | 'cacheMiss' | 'lookups' | 'dbFallback' | 'redisCommandDuration' | 'tierConfigured'
+> {
+  const cacheHit = labelledTotal(registry, 'quicklink_cache_hit_total', 'Requests answered by a cache', { tier: tiers })
+  let localHits = 0
+  reads.push(() => {
+    cacheHit.inc({ tier: 'local' }, localHits)
+    localHits = 0
+  })
+  return {
+    cacheHit,
+    localHit() {
+      localHits++
+    },
+    cacheMiss: total(registry, 'quicklink_cache_miss_total', 'Requests for which Postgres had to be asked'),
+    lookups: labelledTotal(registry, 'quicklink_lookups_total', 'Lookups that left tier 1, by who answered', {
+      source: sources,
+    }),
+    dbFallback: labelledTotal(
+      registry,
+      'quicklink_db_fallback_total',
+      'Lookups that went to Postgres because Redis could not answer',
+      { reason: fallbackReasons },
+    ),
+    redisCommandDuration: labelledHistogram(
+      registry,
+      'redis_command_duration_seconds',
+      'Redis commands, as the server sees them',
+      redisBounds,
+      { command: redisCommands },
+    ),
+    tierConfigured: labelledLevel(registry, 'quicklink_tier_configured', '1 if this tier is in use', 'max', {
+      tier: ['local', 'redis', 'postgres'],
+    }),
+  }
+}
+
+function breakerMetrics(registry: Registry): Pick<Metrics, 'breakerState' | 'breakerTransitions' | 'breaker'> {
+  const breakerState = labelledLevel(registry, 'quicklink_breaker_state', '1 for the state it is in', 'max', {
+    dependency: dependencies,
+    state: breakerStates,
+  })
+  const breakerTransitions = new Counter({
+    name: 'quicklink_breaker_transitions_total',
+    help: 'Changes of a breaker, by the state it went to',
+    labelNames: ['dependency', 'to'],
+    registers: [registry],
+  })
+  for (const dependency of dependencies) for (const to of breakerStates) breakerTransitions.inc({ dependency, to }, 0)
+  const seen = new Set<string>()
+  return {
+    breakerState,
+    breakerTransitions,
+    breaker(dependency, to) {
+      for (const state of breakerStates) breakerState.set({ dependency, state }, state === to ? 1 : 0)
+      if (seen.has(dependency)) breakerTransitions.inc({ dependency, to })
+      seen.add(dependency)
+    },
+  }
+}
+
+function coherenceMetrics(
+  registry: Registry,
+): Pick<Metrics, 'negativeCacheKeys' | 'invalidationDelay' | 'trustAge' | 'staleAnswersFound'> {
+  return {
+    // Every worker looks at the same Redis, so the estimates are not added up.
+    negativeCacheKeys: level(registry, 'quicklink_negative_cache_keys', 'Estimated number of ql:v1:404:* keys', 'max'),
+    invalidationDelay: histogram(
+      registry,
+      'quicklink_invalidation_delay_seconds',
+      'From the commit of a change to its application in a cache',
+      invalidationBounds,
+    ),
+    trustAge: level(registry, 'quicklink_trust_age_seconds', 'Since Redis was last made fresh; worst worker', 'max'),
+    staleAnswersFound: total(registry, 'quicklink_stale_answers_found_total', 'Cached answers the checker found wrong'),
+  }
+}
+
+function limitMetrics(
+  registry: Registry,
+): Pick<
+  Metrics,
+  | 'clicksAccepted'
+  | 'clicksPersisted'
+  | 'clicksDropped'
+  | 'clicksSpooled'
+  | 'hitQuotaRejections'
+  | 'rateLimited'
+  | 'tenantQuotaRejections'
+> {
+  return {
+    clicksAccepted: total(registry, 'quicklink_clicks_accepted_total', 'Clicks counted by a redirect'),
+    clicksPersisted: total(registry, 'quicklink_clicks_persisted_total', 'Clicks that are in Postgres'),
+    clicksDropped: total(registry, 'quicklink_clicks_dropped_total', 'Clicks given up, because a bound was reached'),
+    clicksSpooled: level(registry, 'quicklink_clicks_spooled', 'Clicks accepted that are not in Postgres yet', 'sum'),
+    hitQuotaRejections: total(registry, 'quicklink_hit_quota_rejections_total', 'Redirects refused: hits used up'),
+    rateLimited: labelledTotal(registry, 'quicklink_rate_limited_total', 'Requests refused by a rate limit', {
+      tier: tenantTiers,
+    }),
+    tenantQuotaRejections: total(registry, 'quicklink_tenant_quota_rejections_total', 'Creates refused: links used up'),
+  }
+}
+
+function databaseMetrics(registry: Registry): Pick<Metrics, 'dbPool' | 'dbBatchSize' | 'shed'> {
+  return {
+    dbPool: labelledLevel(registry, 'quicklink_db_pool', 'Postgres connections, and who waits for one', 'sum', {
+      state: ['active', 'idle', 'waiting'],
+    }),
+    dbBatchSize: histogram(registry, 'quicklink_db_batch_size', 'Codes in one Postgres lookup', batchBounds),
+    shed: labelledTotal(registry, 'quicklink_shed_total', 'Work refused because a bound was reached', {
+      reason: shedReasons,
+    }),
+  }
+}

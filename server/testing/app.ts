@@ -1,0 +1,140 @@
+// One worker's app on a free port, booted like a real one, and the few requests that tests make of it.
+import { randomBytes } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { request, type IncomingHttpHeaders } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll } from 'vitest'
+import { startApp, type App } from '../app.ts'
+import { boot } from '../boot.ts'
+import { loadConfig } from '../config.ts'
+import { createLog } from '../telemetry/log.ts'
+import { createMetrics, type Metrics } from '../telemetry/metrics.ts'
+
+export interface Answer {
+  readonly status: number
+  readonly headers: IncomingHttpHeaders
+  readonly text: string
+  readonly ms: number
+}
+
+export interface TestApp {
+  readonly url: string
+  readonly key: string
+  readonly metrics: Metrics
+  readonly app: App
+  get(path: string, headers?: Record<string, string>, method?: string): Promise<Answer>
+  api(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<ApiAnswer>
+  /** A new link to `url`; its code. */
+  create(url: string, more?: object): Promise<string>
+  /** The sum of a metric's samples whose labels contain these. */
+  metric(name: string, labels?: Record<string, string>): Promise<number>
+  close(): Promise<void>
+}
+
+export interface ApiAnswer extends Answer {
+  readonly body: Record<string, unknown>
+}
+
+const apps: TestApp[] = []
+afterAll(async () => {
+  await Promise.all(apps.splice(0).map((app) => app.close()))
+})
+
+interface TestAppOptions {
+  readonly databaseUrl: string
+  readonly redisUrl?: string | undefined
+  /** Further environment: `{ WORKERS: '2' }`. */
+  readonly env?: Record<string, string>
+  /** false: starts without having reached Postgres. */
+  readonly booted?: boolean
+  /** The key of an earlier app on the same database. */
+  readonly key?: string
+}
+
+export async function startTestApp(options: TestAppOptions): Promise<TestApp> {
+  const key = options.key ?? `ql_${randomBytes(24).toString('base64url')}`
+  const dataDir = mkdtempSync(join(tmpdir(), 'quicklink-test-'))
+  const config = loadConfig({
+    DATABASE_URL: options.databaseUrl,
+    ...(options.redisUrl === undefined ? {} : { REDIS_URL: options.redisUrl }),
+    OWNER_KEY: key,
+    DATA_DIR: dataDir,
+    PORT: '0',
+    HOST: '127.0.0.1',
+    LOG_LEVEL: process.env['QL_TEST_LOG'] ?? 'silent',
+    ...options.env,
+  })
+  const log = createLog(config)
+  const metrics = createMetrics()
+  const booted = options.booted === false ? new Promise<never>(() => undefined) : Promise.resolve(await boot(config, log))
+  const app = await startApp(config, { metrics, log, boot: booted })
+  const test = testApp(app, metrics, key, () => {
+    rmSync(dataDir, { recursive: true, force: true })
+  })
+  apps.push(test)
+  return test
+}
+
+function testApp(app: App, metrics: Metrics, key: string, cleanUp: () => void): TestApp {
+  let closed: Promise<void> | undefined
+  const url = `http://127.0.0.1:${app.port}`
+  const self: TestApp = {
+    url,
+    key,
+    app,
+    metrics,
+    get: (path, headers, method = 'GET') => send(url, method, path, undefined, headers),
+    async api(method, path, body, headers) {
+      const text = body === undefined ? undefined : JSON.stringify(body)
+      const answer = await send(url, method, `/api/v1${path}`, text, {
+        Authorization: `Bearer ${key}`,
+        ...(text === undefined ? {} : { 'Content-Type': 'application/json' }),
+        ...headers,
+      })
+      return { ...answer, body: answer.text === '' ? {} : (JSON.parse(answer.text) as Record<string, unknown>) }
+    },
+    async create(target, more = {}) {
+      const { status, body, text } = await self.api('POST', '/links', { url: target, ...more })
+      if (status !== 201) throw new Error(`creating a link was answered ${status}: ${text}`)
+      return String(body['code'])
+    },
+    async metric(name, labels = {}) {
+      const all = await metrics.registry.getMetricsAsJSON()
+      const values = (all.find((metric) => metric.name === name)?.values ?? []) as {
+        labels: Record<string, string>
+        value: number
+      }[]
+      return values
+        .filter((sample) => Object.entries(labels).every(([label, value]) => String(sample.labels[label]) === value))
+        .reduce((sum, sample) => sum + sample.value, 0)
+    },
+    close: () => (closed ??= app.close().then(cleanUp)),
+  }
+  return self
+}
+
+/** Redirects are not followed, nothing is decoded, and the connection is not kept. */
+export function send(
+  base: string,
+  method: string,
+  path: string,
+  body?: string,
+  headers: Record<string, string> = {},
+): Promise<Answer> {
+  const beganMs = performance.now()
+  return new Promise((resolve, reject) => {
+    const { hostname, port } = new URL(base)
+    const asked = request({ hostname, port, path, method, headers, agent: false }, (response) => {
+      const chunks: Buffer[] = []
+      response.on('data', (chunk: Buffer) => chunks.push(chunk))
+      response.on('error', reject)
+      response.on('end', () => {
+        const { statusCode = 0, headers } = response
+        resolve({ status: statusCode, headers, text: Buffer.concat(chunks).toString(), ms: performance.now() - beganMs })
+      })
+    })
+    asked.on('error', reject)
+    asked.end(body)
+  })
+}

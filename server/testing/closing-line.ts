@@ -1,0 +1,36 @@
+// The last line of `npm test`: `N passed, N failed`, and `, N skipped` when there are any.
+import type { Reporter, SerializedError, TestModule } from 'vitest/node'
+
+export class ClosingLine implements Reporter {
+  #line = '0 passed, 0 failed'
+  #registered = false
+
+  onTestRunEnd(modules: readonly TestModule[], unhandled: readonly SerializedError[]): void {
+    const counts = { passed: 0, failed: unhandled.length, skipped: 0, pending: 0 }
+    for (const module of modules) {
+      let failedHere = 0
+      for (const test of module.children.allTests()) {
+        const { state } = test.result()
+        counts[state]++
+        if (state === 'failed') failedHere++
+      }
+      // A file that could not be loaded, or whose hooks failed, has failed although none of its tests has.
+      if (!module.ok() && failedHere === 0) counts.failed++
+    }
+    // A test that never got an answer has not passed.
+    counts.failed += counts.pending
+    const skipped = counts.skipped > 0 ? `, ${counts.skipped} skipped` : ''
+    this.#line = `${counts.passed} passed, ${counts.failed} failed${skipped}`
+    if (counts.failed > 0) process.exitCode = 1
+    this.#printAtTheEnd()
+  }
+
+  /** After everything that others still have to say, the shutdown of the services included. */
+  #printAtTheEnd(): void {
+    if (this.#registered) return
+    this.#registered = true
+    process.once('exit', () => {
+      console.log(this.#line)
+    })
+  }
+}

@@ -1,0 +1,60 @@
+// The shared Postgres and Redis as containers, where a Docker engine answers and has the images or can pull them.
+import { GenericContainer, ImageName, type StartedTestContainer, Wait, getContainerRuntimeClient } from 'testcontainers'
+import { newPassword } from './local-services.ts'
+
+export interface DockerServices {
+  readonly adminUrl: string
+  readonly redisUrl: string
+  stop(): Promise<void>
+}
+
+const images = {
+  postgres: process.env['TEST_POSTGRES_IMAGE'] ?? 'postgres:18',
+  redis: process.env['TEST_REDIS_IMAGE'] ?? 'redis:8',
+}
+
+/** Undefined where there is no engine or no way to the images. */
+export async function startDockerServices(redisDatabases: number): Promise<DockerServices | undefined> {
+  if (!(await haveImages())) return undefined
+  const password = newPassword()
+  const containers = await Promise.all([startPostgres(password), startRedis(password, redisDatabases)])
+  const [postgres, redis] = containers
+  const at = (container: StartedTestContainer, port: number): string =>
+    `${container.getHost()}:${container.getMappedPort(port)}`
+  return {
+    adminUrl: `postgres://postgres:${password}@${at(postgres, 5432)}/postgres`,
+    redisUrl: `redis://:${password}@${at(redis, 6379)}`,
+    async stop() {
+      await Promise.all(containers.map((container) => container.stop()))
+    },
+  }
+}
+
+async function haveImages(): Promise<boolean> {
+  try {
+    const client = await getContainerRuntimeClient()
+    for (const image of Object.values(images)) {
+      const name = ImageName.fromString(image)
+      if (!(await client.image.exists(name))) await client.image.pull(name)
+    }
+    return true
+  } catch {
+    return false
+  }
+}
+
+const startPostgres = (password: string): Promise<StartedTestContainer> =>
+  new GenericContainer(images.postgres)
+    .withEnvironment({ POSTGRES_PASSWORD: password })
+    .withCommand(['postgres', '-c', 'fsync=off', '-c', 'full_page_writes=off', '-c', 'max_connections=300'])
+    .withExposedPorts(5432)
+    // The image starts it twice: first for its own set-up.
+    .withWaitStrategy(Wait.forLogMessage(/database system is ready to accept connections/, 2))
+    .start()
+
+const startRedis = (password: string, databases: number): Promise<StartedTestContainer> =>
+  new GenericContainer(images.redis)
+    .withCommand(['redis-server', '--requirepass', password, '--databases', String(databases), '--save', ''])
+    .withExposedPorts(6379)
+    .withWaitStrategy(Wait.forLogMessage(/Ready to accept connections/))
+    .start()

@@ -1,0 +1,90 @@
+// One real Postgres and one real Redis for all integration tests of a run; gone with everything of theirs afterwards.
+import { join } from 'node:path'
+import type { TestProject } from 'vitest/node'
+import { postgresUser } from '../../embedded/postgres-binaries.ts'
+import { openPostgres } from '../connections/postgres.ts'
+import { startDockerServices } from './docker-services.ts'
+import {
+  dieWithMe,
+  makeCluster,
+  makeRunDir,
+  newPassword,
+  removeDir,
+  startLocalPostgres,
+  startLocalRedis,
+} from './local-services.ts'
+
+export interface SharedServices {
+  readonly adminUrl: string
+  readonly redisUrl: string
+  /** Of the role `quicklink`, which owns the tests' databases. */
+  readonly rolePassword: string
+  readonly runDir: string
+  /** For private clusters: an initialised data folder and its superuser's password. Absent with containers. */
+  readonly template?: { readonly dir: string; readonly password: string }
+}
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    services: SharedServices
+  }
+}
+
+/** Each test that asks for an empty Redis gets one of these. */
+export const redisDatabases = 4096
+
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const runDir = makeRunDir(postgresUser())
+  const callOff = dieWithMe(undefined, runDir)
+  const { stop, ...services } = await startServices(runDir)
+  const rolePassword = newPassword()
+  await makeRole(services.adminUrl, rolePassword)
+  project.provide('services', { ...services, rolePassword, runDir })
+  return async () => {
+    await stop()
+    removeDir(runDir)
+    callOff()
+  }
+}
+
+type Started = Omit<SharedServices, 'rolePassword' | 'runDir'> & { stop(): Promise<void> }
+
+/** TEST_SERVICES=docker|local decides; without it, containers where they can be had. */
+async function startServices(runDir: string): Promise<Started> {
+  const wish = process.env['TEST_SERVICES']
+  const docker = wish === 'local' ? undefined : await startDockerServices(redisDatabases)
+  if (docker) return docker
+  if (wish === 'docker') throw new Error('TEST_SERVICES is docker, but no Docker engine answers or has the images.')
+  const password = newPassword()
+  const template = { dir: join(runDir, 'postgres', 'template', 'data'), password }
+  const [postgres, redis] = await Promise.all([
+    makeCluster({ dir: join(runDir, 'postgres', 'template'), runDir, superuserPassword: password }).then(() =>
+      startLocalPostgres({
+        dir: join(runDir, 'postgres', 'shared'),
+        runDir,
+        superuserPassword: password,
+        template: template.dir,
+      }),
+    ),
+    startLocalRedis({ dir: join(runDir, 'redis'), config: [`databases ${redisDatabases}`, 'save ""'] }),
+  ])
+  return {
+    adminUrl: postgres.url,
+    redisUrl: redis.url,
+    template,
+    async stop() {
+      await Promise.all([redis.kill(), postgres.kill()])
+    },
+  }
+}
+
+/** As in production: it owns its database and is no superuser. */
+async function makeRole(adminUrl: string, password: string): Promise<void> {
+  const onError = (): undefined => undefined
+  const admin = openPostgres({ url: adminUrl, name: 'test-setup', maxConnections: 1, connectMs: 5000, queryMs: 10_000, onError }) // prettier-ignore
+  try {
+    await admin.query(`create role quicklink login password '${password}'`)
+  } finally {
+    await admin.close()
+  }
+}

@@ -1,0 +1,142 @@
+// What an integration test asks for. Everything it got is gone when its file ends.
+import { randomBytes } from 'node:crypto'
+import { mkdirSync, mkdtempSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, inject } from 'vitest'
+import { askRedis } from '../../embedded/redis-process.ts'
+import { type Postgres, openPostgres } from '../connections/postgres.ts'
+import { redisDatabases } from './global-setup.ts'
+import {
+  type LocalServer,
+  newPassword,
+  removeDir,
+  startLocalPostgres,
+  startLocalRedis,
+} from './local-services.ts'
+
+const releases: (() => Promise<void> | void)[] = []
+
+afterAll(async () => {
+  for (const release of releases.splice(0).reverse()) await release()
+})
+
+const randomName = (): string => `test_${randomBytes(6).toString('hex')}`
+
+async function withAdmin<T>(url: string, work: (admin: Postgres) => Promise<T>): Promise<T> {
+  const onError = (): undefined => undefined
+  const admin = openPostgres({ url, name: 'test', maxConnections: 1, connectMs: 5000, queryMs: 20_000, onError })
+  try {
+    return await work(admin)
+  } finally {
+    await admin.close()
+  }
+}
+
+/** An empty database on the shared Postgres; its URL is that of a role which owns it and is no superuser. */
+export async function freshDatabase(): Promise<string> {
+  const { adminUrl, rolePassword } = inject('services')
+  const name = randomName()
+  await withAdmin(adminUrl, (admin) => admin.query(`create database ${name} owner quicklink`))
+  releases.push(() =>
+    withAdmin(adminUrl, async (admin) => {
+      await admin.query(`drop database if exists ${name} with (force)`)
+    }),
+  )
+  const url = new URL(adminUrl)
+  return Object.assign(url, { username: 'quicklink', password: rolePassword, pathname: `/${name}` }).href
+}
+
+/** The superuser's URL of a database that `freshDatabase` gave. */
+export function adminUrlOf(databaseUrl: string): string {
+  const url = new URL(inject('services').adminUrl)
+  url.pathname = new URL(databaseUrl).pathname
+  return url.href
+}
+
+/**
+ * An empty database of the shared Redis, for tests that neither flush everything nor count commands of the server.
+ * Pub/sub channels are common to all of them.
+ */
+export async function freshRedis(): Promise<string> {
+  const url = new URL(inject('services').redisUrl)
+  const answer = await redisCommand(url, 'INCR test:databases')
+  const database = Number(answer?.replace(':', ''))
+  if (!(database > 0 && database < redisDatabases)) throw new Error(`no Redis database left: ${answer}`)
+  url.pathname = `/${database}`
+  return url.href
+}
+
+function redisCommand(url: URL, command: string): Promise<string | undefined> {
+  return askRedis(Number(url.port), decodeURIComponent(url.password), command, url.hostname)
+}
+
+export interface RedisServerOptions {
+  /** With a `dump.rdb` in it, that is loaded. Removed afterwards only if it is not given. */
+  readonly dir?: string
+  readonly port?: number
+  readonly password?: string
+  /** Lines after those of redis/redis.conf: `['maxmemory 10mb']`. */
+  readonly config?: readonly string[]
+}
+
+/** A Redis of the test's own, to kill, pause, fill or restart with old data. */
+export async function startRedisServer(options: RedisServerOptions = {}): Promise<LocalServer> {
+  const dir = options.dir ?? mkdtempSync(join(inject('services').runDir, 'redis-'))
+  const redis = await startLocalRedis({ ...options, dir })
+  releases.push(async () => {
+    await redis.kill()
+    if (!options.dir) removeDir(dir)
+  })
+  return redis
+}
+
+export interface PostgresServerOptions {
+  readonly port?: number
+  /** `['max_connections=20']`. fsync is off unless given here. */
+  readonly settings?: readonly string[]
+  /**
+   * A real initdb (1-2 s) instead of a copy of the run's template. Copies share their system identifier, as a primary and
+   * its replica or a restored backup do; a fresh one is another database to whoever compares.
+   */
+  readonly fresh?: boolean
+}
+
+export interface PostgresServer extends LocalServer {
+  /** The superuser's; `url` is that of a role that owns its database and is no superuser. */
+  readonly adminUrl: string
+}
+
+/** A Postgres of the test's own, with an empty database, to kill, pause or restart. */
+export async function startPostgresServer(options: PostgresServerOptions = {}): Promise<PostgresServer> {
+  const { runDir, template, rolePassword } = inject('services')
+  const copied = options.fresh ? undefined : template
+  const parent = join(runDir, 'postgres')
+  mkdirSync(parent, { recursive: true, mode: 0o711 })
+  const dir = join(parent, randomName())
+  const server = await startLocalPostgres({
+    ...options,
+    dir,
+    runDir,
+    superuserPassword: copied?.password ?? newPassword(),
+    template: copied?.dir,
+  })
+  releases.push(async () => {
+    await server.kill()
+    removeDir(dir)
+  })
+  await withAdmin(server.url, async (admin) => {
+    await admin.query(`create role quicklink login password '${rolePassword}'`)
+    await admin.query('create database quicklink owner quicklink')
+  })
+  const adminUrl = new URL(server.url)
+  adminUrl.pathname = '/quicklink'
+  const url = Object.assign(new URL(adminUrl), { username: 'quicklink', password: rolePassword }).href
+  return Object.create(server, {
+    url: { value: url, enumerable: true },
+    adminUrl: { value: adminUrl.href, enumerable: true },
+  }) as PostgresServer
+}
+
+export { startFaultProxy, type FaultProxy } from './fault-proxy.ts'
+export { waitFor } from './wait-for.ts'
+export type { LocalServer } from './local-services.ts'

@@ -1,0 +1,86 @@
+// A worker process: runs the app, answers its primary, and ends once and cleanly, whoever asks for it and how often.
+import cluster from 'node:cluster'
+import { limits, type Config } from './config.ts'
+import { stopSignals, type ToPrimary, type ToWorker } from './ipc.ts'
+import { refusal } from './refusal.ts'
+import type { Log } from './telemetry/log.ts'
+import type { Metrics } from './telemetry/metrics.ts'
+import { createReporter } from './telemetry/report.ts'
+
+interface RunningApp {
+  readonly port: number
+  status(): Record<string, unknown>
+  close(): Promise<void>
+}
+
+export interface WorkerDeps<Boot> {
+  readonly log: Log
+  readonly metrics: Metrics
+  startApp(config: Config, deps: { metrics: Metrics; log: Log; boot: Promise<Boot> }): Promise<RunningApp>
+}
+
+/** If it is killed, at most the counts of this time are lost to the totals. */
+const reportEveryMs = 5000
+
+/** Resolves when the message has left, or cannot any more. */
+const tell = (message: ToPrimary): Promise<void> =>
+  new Promise((resolve) => {
+    if (!process.connected || !process.send) {
+      resolve()
+      return
+    }
+    process.send(message, undefined, undefined, () => {
+      resolve()
+    })
+  })
+
+export async function work<Boot>(config: Config, deps: WorkerDeps<Boot>): Promise<void> {
+  const { log, metrics } = deps
+  const boot = Promise.withResolvers<Boot>()
+  let app: RunningApp | undefined
+  let stopping = false
+  const reporter = createReporter(metrics.registry, () => app?.status() ?? {}, tell)
+  const report = (request?: number): Promise<void> =>
+    reporter.report(request).catch((error: unknown) => {
+      log.error({ err: error }, 'the metrics could not be reported')
+    })
+
+  const stop = async (): Promise<void> => {
+    if (stopping) return
+    stopping = true
+    // The primary kills what is late; this is for a worker that has lost its primary.
+    setTimeout(() => process.exit(1), limits.stopMs + 1000).unref()
+    try {
+      await app?.close()
+    } catch (error) {
+      log.error({ err: error }, 'the stop was not clean')
+    }
+    await report()
+    process.exit(0)
+  }
+
+  for (const signal of stopSignals) process.on(signal, () => void stop())
+  process.prependListener('disconnect', () => {
+    // Before node's own listener, which would end the process on the spot.
+    if (cluster.worker) cluster.worker.exitedAfterDisconnect = true
+    if (!stopping) log.warn('the primary process is gone')
+    void stop()
+  })
+  process.on('message', (message: ToWorker<Boot>) => {
+    if (message.type === 'boot') boot.resolve(message.result)
+    if (message.type === 'collect') void report(message.request)
+    if (message.type === 'stop') void stop()
+  })
+  setInterval(() => void report(), reportEveryMs).unref()
+  await tell({ type: 'hello' })
+
+  try {
+    app = await deps.startApp(config, { metrics, log, boot: boot.promise })
+  } catch (error) {
+    const sentence = refusal(error, config, 'public')
+    if (sentence === undefined) throw error
+    await tell({ type: 'refused', sentence })
+    process.exit(1)
+  }
+  await tell({ type: 'serving', port: app.port })
+}
