@@ -1,6 +1,15 @@
 // One PostgreSQL data folder and the process on it. Used by `make up` and by the tests.
 import { execFile } from 'node:child_process'
-import { existsSync, readdirSync, readlinkSync, renameSync, rmSync, writeFileSync, chownSync, realpathSync } from 'node:fs'
+import {
+  existsSync,
+  readdirSync,
+  readlinkSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+  chownSync,
+  realpathSync,
+} from 'node:fs'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { Refusal, lastLines, readText, shown } from './paths.ts'
@@ -40,7 +49,9 @@ export async function initCluster(cluster: Cluster, superuserPassword: string, d
     await promisify(execFile)(join(cluster.binDir, 'initdb'), args, { cwd: dirname(dataDir), env, ...user })
     renameSync(unfinished, dataDir)
   } catch (error) {
-    throw new Refusal(`Postgres could not make its data folder: ${(error as { stderr?: string }).stderr ?? String(error)}`)
+    throw new Refusal(
+      `Postgres could not make its data folder: ${(error as { stderr?: string }).stderr ?? String(error)}`,
+    )
   } finally {
     rmSync(passwordFile, { force: true })
   }

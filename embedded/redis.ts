@@ -5,7 +5,15 @@ import { join } from 'node:path'
 import { type Places, type Say, lastLines, readJson, rotate, shown, writeJson, writePrivate } from './paths.ts'
 import { freePort, isOurs, stopProcess } from './process.ts'
 import { canInstallRedis, installRedis, removePolicy } from './redis-install.ts'
-import { type RedisProgram, askRedis, configFileIn, findRedis, logFileIn, redisReady, spawnRedis } from './redis-process.ts'
+import {
+  type RedisProgram,
+  askRedis,
+  configFileIn,
+  findRedis,
+  logFileIn,
+  redisReady,
+  spawnRedis,
+} from './redis-process.ts'
 
 interface Settings {
   readonly port: number

@@ -45,7 +45,10 @@ export async function isReady(server: RunningServer): Promise<boolean> {
 }
 
 /** The text of an answer of the ops port; undefined when there is none. */
-export async function fetchOps(server: RunningServer, path: string): Promise<{ ok: boolean; text: string } | undefined> {
+export async function fetchOps(
+  server: RunningServer,
+  path: string,
+): Promise<{ ok: boolean; text: string } | undefined> {
   try {
     const answer = await fetch(server.opsUrl + path, { signal: AbortSignal.timeout(2000) })
     return { ok: answer.ok, text: await answer.text() }

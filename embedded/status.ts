@@ -15,7 +15,11 @@ export async function status(places: Places, say: Say): Promise<void> {
   const row = (name: string, up: boolean, text = ''): void => {
     say(`${name.padEnd(10)} ${(up ? 'up' : 'down').padEnd(5)} ${text}`.trimEnd())
   }
-  row('QuickLink', server !== undefined, server && `${server.url}  (pid ${server.pid}, ${ready?.ok ? 'ready' : 'not ready'})`)
+  row(
+    'QuickLink',
+    server !== undefined,
+    server && `${server.url}  (pid ${server.pid}, ${ready?.ok ? 'ready' : 'not ready'})`,
+  )
   row('Postgres', postgres !== undefined, postgres && `PostgreSQL ${postgres.version}  (127.0.0.1:${postgres.port})`)
   row('Redis', redis !== undefined, redis && `${redis.version}  (127.0.0.1:${redis.port})`)
   if (!server) return

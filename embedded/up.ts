@@ -22,7 +22,8 @@ export async function up(env: NodeJS.ProcessEnv, say: Say): Promise<void> {
         throw new Refusal('QuickLink is running, but not ready: see `make logs`, or `make down` and `make up`.')
       }
       say('QuickLink is already running (`make down` first, to start it with other settings).')
-      return closingLines(places, already, env, say)
+      closingLines(places, already, env, say)
+      return
     }
     const urls = await freeUrls(config)
     writePrivate(places.modeFile, 'embedded\n')
@@ -103,7 +104,7 @@ async function refuseTaken(port: number, host: string, variable: string): Promis
   // A killed server's workers need a moment to notice.
   await until(async () => (problem = await portProblem(port, host)) !== 'EADDRINUSE', 2000)
   if (problem === undefined) return
-  const other = `set ${variable} to a free one, e.g. ${variable}=${port + 1} make up.`
+  const other = `set ${variable} to a free one, e.g. ${variable}=${port < 1024 ? port + 8000 : port + 1} make up.`
   if (problem === 'EADDRINUSE') throw new Refusal(`Port ${port} is taken by another program: ${other}`)
   if (problem === 'EACCES') throw new Refusal(`Port ${port} needs more rights than you have: ${other}`)
   throw new Refusal(`${host}:${port} cannot be listened on (${problem}): check ${variable.replace('PORT', 'HOST')}.`)

@@ -7,7 +7,7 @@ const sources = ['server', 'embedded', 'scripts', 'loadtest'].filter((folder) =>
 
 /** The slow ones first, so that they do not run alone at the end. */
 const steps: Readonly<Record<string, readonly string[]>> = {
-  lint: ['eslint', '.', '--max-warnings=0', '--cache', '--cache-location=node_modules/.cache/eslint/'],
+  lint: ['eslint', '.', '--max-warnings=0'],
   types: ['tsc'],
   tests: ['vitest', 'run', '--project=unit'],
   format: ['prettier', '--check', '--log-level=warn', '.'],

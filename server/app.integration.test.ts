@@ -1,19 +1,31 @@
 // The whole of one worker on real servers: what is promised while Redis or Postgres fails.
-import { beforeAll, describe, expect, it } from 'vitest'
+import { connect, type Socket } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
+import { describe, expect, it } from 'vitest'
 import { startTestApp, type TestApp } from './testing/app.ts'
-import { freshDatabase, startFaultProxy, startPostgresServer, startRedisServer, waitFor } from './testing/services.ts'
-import type { FaultProxy, LocalServer, PostgresServer } from './testing/services.ts'
+import { steadily } from './testing/load.ts'
+import { monitorRedis } from './testing/redis-monitor.ts'
+import {
+  freshDatabase,
+  redisCommand,
+  startFaultProxy,
+  startPostgresServer,
+  startRedisServer,
+  waitFor,
+  type FaultProxy,
+} from './testing/services.ts'
 
 const target = 'https://example.org/somewhere'
-const breaker = (app: TestApp, dependency: string) =>
-  app.metric('quicklink_breaker_state', { dependency, state: 'open' })
+
+const isOpen = async (app: TestApp, dependency: string): Promise<boolean> =>
+  (await app.metric('quicklink_breaker_state', { dependency, state: 'open' })) === 1
+
+const through = (url: string, proxy: FaultProxy): string => Object.assign(new URL(url), { port: proxy.port }).href
 
 async function behindProxies(env: Record<string, string> = {}) {
-  const redis = await startRedisServer()
-  const postgres = await startPostgresServer()
+  const [redis, postgres] = await Promise.all([startRedisServer(), startPostgresServer()])
   const redisProxy = await startFaultProxy({ host: '127.0.0.1', port: redis.port })
   const postgresProxy = await startFaultProxy({ host: '127.0.0.1', port: postgres.port })
-  const through = (url: string, proxy: FaultProxy): string => Object.assign(new URL(url), { port: proxy.port }).href
   const app = await startTestApp({
     databaseUrl: through(postgres.url, postgresProxy),
     redisUrl: through(redis.url, redisProxy),
@@ -23,14 +35,156 @@ async function behindProxies(env: Record<string, string> = {}) {
   return { app, redis, postgres, redisProxy, postgresProxy }
 }
 
-describe('with everything up', () => {
-  let app: TestApp
-  beforeAll(async () => {
-    ;({ app } = await behindProxies())
+/** 20 links, asked for by nobody yet. */
+async function links(app: TestApp): Promise<Map<string, string>> {
+  const made = new Map<string, string>()
+  for (let n = 0; n < 20; n++) made.set(`/${await app.create(`${target}/${n}`)}`, `${target}/${n}`)
+  return made
+}
+
+describe('Redis fails, and every redirect is right', () => {
+  it.each([
+    ['refused', (proxy: FaultProxy) => proxy.refuse()],
+    ['black-holed', (proxy: FaultProxy) => proxy.blackHole()],
+    ['slow by 200 ms', (proxy: FaultProxy) => proxy.delay(200)],
+  ])('%s: p99 below 120 ms, and nobody waits for it once the breaker is open', async (_, fail) => {
+    const { app, redisProxy } = await behindProxies()
+    const known = await links(app)
+    const broken = (async () => {
+      await pause(500)
+      await fail(redisProxy)
+      await pause(3000)
+    })()
+    const load = await steadily(() => app.url, [...known.keys()], 200, broken)
+    expect(load.failures).toEqual([])
+    for (const { path, status, headers } of load.answers) {
+      expect([status, headers.location]).toEqual([302, known.get(path)])
+    }
+    expect(load.answers.length).toBeGreaterThan(500)
+    expect(load.p(0.99)).toBeLessThan(120)
+    expect(await isOpen(app, 'redis')).toBe(true)
+
+    const before = redisProxy.counters.toTarget
+    const misses = await app.metric('quicklink_db_fallback_total', { reason: 'open' })
+    await steadily(() => app.url, [...known.keys()], 100, pause(500))
+    expect(await app.metric('quicklink_db_fallback_total', { reason: 'open' })).toBeGreaterThan(misses)
+    // Passes go on asking for the cursor; no lookup does.
+    expect(redisProxy.counters.toTarget - before).toBeLessThan(2000)
   })
 
-  it('redirects at once to the link that it has just created', async () => {
-    const code = await app.create(target)
-    expect(await app.get(`/${code}`)).toMatchObject({ status: 302, headers: { location: target } })
+  it('never there: the server starts, redirects, and is not trusted to have a cache', async () => {
+    const redis = await startRedisServer()
+    await redis.kill()
+    const app = await startTestApp({ databaseUrl: await freshDatabase(), redisUrl: redis.url })
+    const known = await links(app)
+    const load = await steadily(() => app.url, [...known.keys()], 200, pause(1000))
+    expect(load.failures).toEqual([])
+    expect(load.answers.every(({ path, headers }) => headers.location === known.get(path))).toBe(true)
+    expect(load.p(0.99)).toBeLessThan(120)
+  })
+
+  it('comes back: the breaker closes after its time, and Redis answers again', async () => {
+    const { app, redisProxy } = await behindProxies({ BREAKER_OPEN_MS: '1000' })
+    const [path] = [...(await links(app)).keys()] as [string]
+    await redisProxy.refuse()
+    await waitFor(
+      async () => {
+        await app.get(path)
+        return isOpen(app, 'redis')
+      },
+      { deadlineMs: 10_000 },
+    )
+    await redisProxy.pass()
+    const hits = await app.metric('quicklink_cache_hit_total', { tier: 'redis' })
+    await waitFor(
+      async () => {
+        await app.get(path)
+        return (await app.metric('quicklink_cache_hit_total', { tier: 'redis' })) > hits
+      },
+      { deadlineMs: 10_000 },
+    )
   })
 })
+
+describe('Postgres fails', () => {
+  it.each([
+    ['refused', (proxy: FaultProxy) => proxy.refuse()],
+    ['black-holed', (proxy: FaultProxy) => proxy.blackHole()],
+  ])('%s: cached links live, others are 503 in time, creates are 503, and it heals within 2 s', async (_, fail) => {
+    const { app, postgresProxy } = await behindProxies()
+    const known = await links(app)
+    const [path] = [...known.keys()] as [string]
+    await fail(postgresProxy)
+    const outage = pause(4000)
+    const [cached, strangers, created] = await Promise.all([
+      steadily(() => app.url, [...known.keys()], 100, outage),
+      steadily(() => app.url, ['/unknown1', '/unknown2', '/unknown3'], 50, outage),
+      app.api('POST', '/links', { url: target }),
+    ])
+    expect(cached.failures).toEqual([])
+    expect(cached.answers.filter(({ path, headers }) => headers.location !== known.get(path))).toEqual([])
+    expect(strangers.failures).toEqual([])
+    expect(new Set(strangers.answers.map(({ status }) => status))).toEqual(new Set([503]))
+    expect(strangers.answers.every(({ headers }) => Number(headers['retry-after']) > 0)).toBe(true)
+    expect(strangers.p(0.99)).toBeLessThan(150)
+    expect(created).toMatchObject({ status: 503, body: { code: 'unavailable' } })
+    expect(created.headers['retry-after']).toBeDefined()
+
+    await postgresProxy.pass()
+    const healedMs = performance.now()
+    await waitFor(async () => (await app.get('/unknown1')).status === 404, { deadlineMs: 10_000 })
+    expect(performance.now() - healedMs).toBeLessThan(2000)
+    await waitFor(async () => (await app.api('POST', '/links', { url: target })).status === 201, { deadlineMs: 5000 })
+    expect((await app.get(path)).status).toBe(302)
+  })
+
+  it('starts without it, and serves what Redis knows', async () => {
+    const [redis, postgres] = await Promise.all([startRedisServer(), startPostgresServer()])
+    const first = await startTestApp({ databaseUrl: postgres.url, redisUrl: redis.url })
+    await waitFor(async () => (await first.metric('quicklink_trust_age_seconds')) < 0.5, { deadlineMs: 5000 })
+    const code = await first.create(target)
+    await first.close()
+    await postgres.kill()
+    const app = await startTestApp({ databaseUrl: postgres.url, redisUrl: redis.url, booted: false })
+    await waitFor(async () => (await app.get(`/${code}`)).status === 302, { deadlineMs: 5000 })
+    expect((await app.get('/neverseen')).status).toBe(503)
+    expect((await app.api('GET', '/links')).status).toBe(503)
+  })
+})
+
+describe('a stampede', () => {
+  it('of 1,000 requests for one cold code is one Redis read and one Postgres row', async () => {
+    // Slow enough that all are there before the answer is, and nobody needs a second one.
+    const { app, redis, postgresProxy } = await behindProxies({ LOCAL_CACHE_TTL_MS: '600', TRUST_MS: '400' })
+    await app.create(target, { code: 'cold' })
+    await pause(700) // the tier-1 copy of the create is over
+    await redisCommand(redis.url, 'UNLINK ql:v1:link:cold')
+    const monitor = await monitorRedis(redis.url)
+    // A connection of the pool that has this statement prepared: opening one over a slow line is not what is tested.
+    await app.get('/nobody-has-this')
+    await postgresProxy.delay(60)
+    const sockets = await Promise.all(Array.from({ length: 1000 }, () => connected(app)))
+    const rows = (): Promise<number> => app.sample('quicklink_db_batch_size_sum')
+    const before = await rows()
+    const heads = await Promise.all(sockets.map((socket) => askRaw(socket, 'cold')))
+    expect(heads.every((head) => head.startsWith('HTTP/1.1 302') && head.includes(`Location: ${target}\r\n`))).toBe(true)
+    expect((await rows()) - before).toBe(1)
+    expect(monitor.count('"get" "ql:v1:link:cold"')).toBe(1)
+  })
+})
+
+const connected = (app: TestApp): Promise<Socket> =>
+  new Promise((resolve, reject) => {
+    const socket = connect(app.app.port, '127.0.0.1', () => {
+      resolve(socket)
+    }).once('error', reject)
+  })
+
+const askRaw = (socket: Socket, code: string): Promise<string> =>
+  new Promise((resolve, reject) => {
+    socket.once('error', reject).once('data', (chunk) => {
+      resolve(chunk.toString('latin1'))
+      socket.destroy()
+    })
+    socket.write(`GET /${code} HTTP/1.1\r\nHost: localhost\r\n\r\n`)
+  })

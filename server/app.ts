@@ -1,24 +1,18 @@
 // The composition root of one worker: the only file that knows every room. What is acquired is released in reverse.
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import express from 'express'
 import type { BootResult } from './boot.ts'
 import { startClicks } from './clicks/counter.ts'
-import { createAnnouncer } from './coherence/announce.ts'
-import { createPass } from './coherence/pass.ts'
-import { startRelay } from './coherence/relay.ts'
-import { nudgeChannel } from './coherence/schema.ts'
-import { createSharedCache } from './coherence/shared-cache.ts'
-import { Trust } from './coherence/trust.ts'
+import { announceLocally } from './coherence/announce.ts'
+import { cacheRouter } from './coherence/api.ts'
+import { openCoherence } from './coherence/open.ts'
 import { createTruth, type Truth } from './coherence/truth.ts'
 import { limits, type Config } from './config.ts'
 import { Breaker } from './connections/breaker.ts'
-import { openPostgres } from './connections/postgres.ts'
-import { openRedis } from './connections/redis.ts'
+import { openDatabases } from './connections/databases.ts'
 import { unavailable } from './errors.ts'
-import { parseCode, type Code } from './link.ts'
 import { apiRouter } from './api/router.ts'
-import { createRedirectHandler, type RedirectHandler } from './redirect/handler.ts'
+import { createRedirectHandler, type RedirectDeps, type RedirectHandler } from './redirect/handler.ts'
+import { listen } from './redirect/listener.ts'
 import { answerProblem } from './redirect/pages.ts'
 import { createResolver } from './redirect/resolve.ts'
 import { createTier1, type Tier1 } from './redirect/tier1-local.ts'
@@ -64,22 +58,34 @@ async function compose(
   releases: Release[],
   release: () => Promise<void>,
 ): Promise<App> {
-  const databases = openDatabases(config, metrics, log)
+  const databases = openDatabases(config, (err) => {
+    log.debug({ err }, 'a Postgres connection broke')
+  })
   releases.push(databases.close)
+  const breakers = {
+    redis: openBreaker(config, 'redis', config.breakerOpenMs, metrics, log),
+    postgres: openBreaker(config, 'postgres', config.dbBreakerOpenMs, metrics, log),
+  }
+  releases.push(() => {
+    breakers.redis.close()
+    breakers.postgres.close()
+  })
   const truth = createTruth(databases.redirects, databases.passes)
   const tier1 = createTier1({
     max: config.localCacheMax,
     freshMs: config.localCacheTtlMs,
+    // What is left of the second within which a change must be seen, and not more than Redis may take.
+    graceMs: Math.min(config.redisTimeoutMs, 1000 - config.trustMs - config.localCacheTtlMs),
     staleMaxMs: config.staleMaxS * 1000,
     trustMs: config.trustMs,
     nowMs: () => performance.now(),
   })
-  const shared = openSharedTier(config, metrics, log, truth, tier1)
-  releases.push(shared.close)
+  const coherence = openShared(config, metrics, log, truth, tier1, breakers.redis)
+  if (coherence) releases.push(coherence.close)
 
   const tier3 = createTier3({
     truth,
-    breaker: databases.breaker,
+    breaker: breakers.postgres,
     config,
     onBatch: (size) => {
       metrics.dbBatchSize.observe(size)
@@ -88,9 +94,20 @@ async function compose(
       if (reason === 'queue_full') metrics.shed.inc({ reason: 'db_queue' })
     },
   })
-  const tier2 = shared.tier2((code) => {
-    resolver.refresh(code)
-  })
+  const tier2 = coherence
+    ? createTier2({
+        cache: coherence.cache,
+        trust: coherence.trust,
+        breaker: breakers.redis,
+        config,
+        onAgeing: (code) => {
+          resolver.refresh(code)
+        },
+        onFallback: (reason) => {
+          metrics.dbFallback.inc({ reason })
+        },
+      })
+    : noTier2
   const resolver = createResolver({
     tier1,
     tier2,
@@ -115,16 +132,17 @@ async function compose(
     },
   })
   releases.push(() => clicks.stop())
+  metrics.tierConfigured.set({ tier: 'local' }, 1)
+  metrics.tierConfigured.set({ tier: 'postgres' }, 1)
   metrics.onCollect(() => {
+    for (const [state, count] of Object.entries(databases.counts())) metrics.dbPool.set({ state: state as 'active' }, count)
     metrics.clicksSpooled.set(clicks.pending)
   })
 
-  const redirects = createRedirectHandler({
+  const redirectDeps: RedirectDeps = {
     resolver,
+    clicks,
     nowMs: Date.now,
-    countClick: (link) => {
-      clicks.count(link.id)
-    },
     onAnswer: (status, seconds, source) => {
       metrics.redirect(status, seconds)
       if (source === 'local') metrics.localHit()
@@ -134,58 +152,40 @@ async function compose(
     onShed: () => {
       metrics.shed.inc({ reason: 'flights' })
     },
-  })
+  }
+  const redirects = createRedirectHandler(redirectDeps)
 
   const api = express.Router()
+  const announcer = coherence?.announcer ?? announceLocally(tier1)
+  const cache = cacheRouter({ sql: databases.api, truth, announcer, peek: (code) => tier1.peek(code), coherence })
   void boot.then((booted) => {
-    api.use(apiRouter({ config, log, sql: databases.api, boot: booted, announcer: shared.announcer }))
+    api.use(apiRouter({ config, log, sql: databases.api, boot: booted, announcer, rooms: [cache] }))
   })
-  const server = await listen(config, redirects, api, log)
+  const server = await listen(config, {
+    ...redirectDeps,
+    redirects,
+    pages: createPages(redirects, api),
+    onRefused: () => {
+      metrics.shed.inc({ reason: 'connections' })
+    },
+    onError: (error) => {
+      log.error({ err: error }, 'the listener failed')
+    },
+  })
   releases.push(server.close)
   return {
     port: server.port,
     status: () => ({
-      redis: shared.status(),
-      postgres: { breaker: databases.breaker.state, pools: databases.counts() },
+      redis: coherence
+        ? { breaker: breakers.redis.state, ready: coherence.cache.ready, trusted: coherence.trusted() }
+        : { tier: 'off' },
+      postgres: { breaker: breakers.postgres.state, pools: databases.counts() },
       tier1: { entries: tier1.size },
       flights: resolver.flights,
       clicks: { pending: clicks.pending },
     }),
     close: release,
   }
-}
-
-/** Pools of their own: the API cannot starve redirects, and neither of them the passes. */
-function openDatabases(config: Config, metrics: Metrics, log: Log) {
-  const open = (name: string, maxConnections: number, queryMs: number) =>
-    openPostgres({
-      url: config.databaseUrl,
-      name: `quicklink-${name}`,
-      maxConnections,
-      connectMs: limits.dbConnectMs,
-      queryMs,
-      onError: (error) => {
-        log.debug({ err: error }, 'a Postgres connection broke')
-      },
-    })
-  const redirects = open('redirects', limits.dbRedirectConnections, config.dbTimeoutMs)
-  const api = open('api', limits.dbApiConnections, config.apiDbTimeoutMs)
-  const passes = open('passes', 1, limits.passStepMs)
-  const breaker = openBreaker(config, 'postgres', config.dbBreakerOpenMs, metrics, log)
-  const counts = (): { active: number; idle: number; waiting: number } =>
-    [redirects, api, passes]
-      .map((pool) => pool.counts())
-      .reduce((a, b) => ({ active: a.active + b.active, idle: a.idle + b.idle, waiting: a.waiting + b.waiting }))
-  metrics.onCollect(() => {
-    for (const [state, count] of Object.entries(counts())) metrics.dbPool.set({ state: state as 'active' }, count)
-  })
-  metrics.tierConfigured.set({ tier: 'local' }, 1)
-  metrics.tierConfigured.set({ tier: 'postgres' }, 1)
-  const close = async (): Promise<void> => {
-    breaker.close()
-    await Promise.all([redirects.close(), api.close(), passes.close()])
-  }
-  return { redirects, api, passes, breaker, counts, close }
 }
 
 function openBreaker(
@@ -207,100 +207,41 @@ function openBreaker(
   })
 }
 
-/** Redis and everything that keeps it honest; without one, a tier that never knows. */
-function openSharedTier(config: Config, metrics: Metrics, log: Log, truth: Truth, tier1: Tier1) {
-  const breaker = openBreaker(config, 'redis', config.breakerOpenMs, metrics, log)
-  if (!config.redisUrl && !config.redisSentinels) {
-    const off = createAnnouncer({ learn: tier1.learn, cache: undefined, breaker, timeoutMs: 0, ...noNudges })
-    return {
-      announcer: off,
-      tier2: () => noTier2,
-      status: () => ({ tier: 'off' }),
-      close: () => {
-        breaker.close()
-      },
-    }
-  }
+/** Without a Redis there is nothing to keep honest, and a writer tells only its own tier 1. */
+function openShared(config: Config, metrics: Metrics, log: Log, truth: Truth, tier1: Tier1, breaker: Breaker) {
+  if (!config.redisUrl && !config.redisSentinels) return undefined
   metrics.tierConfigured.set({ tier: 'redis' }, 1)
-  const redis = openRedis(config, {
-    onError: (error) => {
-      log.debug({ err: error }, 'a Redis connection broke')
+  const coherence = openCoherence(config, truth, tier1, breaker, {
+    onRedisError: (err) => {
+      log.debug({ err }, 'a Redis connection broke')
     },
     onCommand: (command, seconds) => {
       metrics.redisCommandDuration.observe({ command }, seconds)
     },
-  })
-  const cache = createSharedCache(redis, { ...config, tombstoneS: limits.tombstoneS })
-  const trust = new Trust(config.trustMs, () => performance.now())
-  const relay = startRelay({
-    pass: createPass({
-      cache,
-      truth,
-      local: tier1,
-      trust,
-      nowMs: () => performance.now(),
-      onApplied: (ageS) => {
-        metrics.invalidationDelay.observe(ageS)
-      },
-      onWipe: (why) => {
-        log.warn({ why }, `the contents of Redis are unlinked: ${why}`)
-      },
-    }),
-    intervalMs: config.relayIntervalMs,
-    gapMs: limits.nudgeGapMs,
-    onFailure: (error) => {
-      log.debug({ err: error }, 'a pass failed')
+    onApplied: (ageS) => {
+      metrics.invalidationDelay.observe(ageS)
     },
-  })
-  redis.subscribe(nudgeChannel, (message) => {
-    const code = nudgedCode(message)
-    if (code !== undefined) tier1.expire(code)
-    relay.soon()
-  })
-  const announcer = createAnnouncer({
-    learn: tier1.learn,
-    cache,
-    breaker,
-    timeoutMs: config.redisTimeoutMs,
-    publish: (code) => redis.publish(nudgeChannel, JSON.stringify({ code })),
-    passSoon: relay.soon,
+    onPassFailed: (err) => {
+      log.debug({ err }, 'a pass failed')
+    },
+    onWipe: (why) => {
+      log.warn({ why }, 'everything about links in Redis is unlinked')
+    },
+    onStale: (code, held, truth) => {
+      metrics.staleAnswersFound.inc()
+      log.error({ code, held: held.version, truth: truth.version }, 'Redis holds a wrong answer and is trusted')
+    },
+    onHintCount: (count) => {
+      metrics.negativeCacheKeys.set(count)
+    },
   })
   metrics.onCollect(() => {
-    metrics.trustAge.set(trust.ageS())
+    metrics.trustAge.set(coherence.trust.ageS())
   })
-  return {
-    announcer,
-    tier2: (onAgeing: (code: Code) => void) =>
-      createTier2({
-        cache,
-        trust,
-        breaker,
-        config,
-        onAgeing,
-        onFallback: (reason) => {
-          metrics.dbFallback.inc({ reason })
-        },
-      }),
-    status: () => ({ tier: 'on', breaker: breaker.state, ready: cache.ready, trusted: trust.holds(cache.connection) }),
-    async close() {
-      await relay.stop()
-      redis.close()
-      breaker.close()
-    },
-  }
+  return coherence
 }
 
-const noNudges = { publish: () => Promise.resolve(), passSoon: () => undefined }
-
-function nudgedCode(message: string): Code | undefined {
-  try {
-    return parseCode(String((JSON.parse(message) as { code?: unknown }).code))
-  } catch {
-    return undefined
-  }
-}
-
-async function listen(config: Config, redirects: RedirectHandler, api: express.Router, log: Log) {
+function createPages(redirects: RedirectHandler, api: express.Router): express.Express {
   const pages = express()
   pages.disable('x-powered-by')
   pages.set('etag', false)
@@ -309,33 +250,5 @@ async function listen(config: Config, redirects: RedirectHandler, api: express.R
     answerProblem(req, res, apiStarting)
   })
   pages.use((req, res) => redirects.handle(req, res))
-
-  let draining = false
-  const server = createServer((req, res) => {
-    if (draining) res.setHeader('Connection', 'close')
-    if (!redirects.tryLocal(req, res)) pages(req, res)
-  })
-  server.keepAliveTimeout = limits.keepAliveMs
-  server.headersTimeout = limits.headersMs
-  server.requestTimeout = limits.requestMs
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject)
-    server.listen(config.port, config.host, resolve)
-  })
-  server.on('error', (error) => {
-    log.error({ err: error }, 'the server failed')
-  })
-  return {
-    port: (server.address() as AddressInfo).port,
-    async close() {
-      draining = true
-      const closed = new Promise((resolve) => server.close(resolve))
-      server.closeIdleConnections()
-      const stragglers = setTimeout(() => {
-        server.closeAllConnections()
-      }, limits.drainMs)
-      await closed
-      clearTimeout(stragglers)
-    },
-  }
+  return pages
 }

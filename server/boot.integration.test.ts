@@ -8,23 +8,39 @@ import { withDatabaseLock } from './connections/migrate.ts'
 import { isUnavailable, openPostgres, type Postgres } from './connections/postgres.ts'
 import { rotateSalt } from './links/salt.ts'
 import { hashKey } from './tenants/keys.ts'
-import { freshDatabase } from './testing/services.ts'
+import { adminUrlOf, freshDatabase } from './testing/services.ts'
 
 let databaseUrl: string
 let dataDir: string
 let db: Postgres
 let logged: string[]
 
+const open = (url: string): Postgres =>
+  openPostgres({
+    url,
+    name: 'test',
+    maxConnections: 2,
+    connectMs: 1000,
+    queryMs: 5000,
+    onError: () => undefined,
+  })
+
 beforeEach(async () => {
   databaseUrl = await freshDatabase()
   dataDir = await mkdtemp(join(tmpdir(), 'quicklink-boot-'))
-  db = openPostgres({ url: databaseUrl, name: 'test', maxConnections: 2, connectMs: 1000, queryMs: 5000, onError: () => undefined })
+  db = open(databaseUrl)
   logged = []
 })
 afterEach(async () => {
   await db.close()
   await rm(dataDir, { recursive: true })
 })
+
+async function admin(statement: string): Promise<void> {
+  const connection = open(adminUrlOf(databaseUrl).replace(/[^/]+$/, 'postgres'))
+  await connection.query(statement)
+  await connection.close()
+}
 
 const note = (details: object, message: string): void => void logged.push(`${message} ${JSON.stringify(details)}`)
 const log = { info: note, warn: note, error: note }
@@ -35,7 +51,11 @@ const keyFile = (): string => join(dataDir, 'owner-key')
 const storedHash = async (): Promise<Buffer | undefined> =>
   (await db.query<{ key_hash: Buffer }>(`select key_hash from api_keys where id = 'owner'`))[0]?.key_hash
 const meta = async () =>
-  (await db.query<{ salt: string | null; epoch: string; identity: string; salt_fingerprint: string }>('select * from ql_meta'))[0]
+  (
+    await db.query<{ salt: string | null; epoch: string; identity: string; salt_fingerprint: string }>(
+      'select * from ql_meta',
+    )
+  )[0]
 const draw = async (sequence = 'link_counter_seq'): Promise<number> =>
   (await db.query<{ n: number }>(`select nextval('${sequence}') as n`))[0]?.n ?? NaN
 
@@ -73,7 +93,9 @@ describe('the owner key', () => {
     await start()
     expect((await readFile(keyFile(), 'utf8')).trim()).toBe(key)
     expect(logged.join('\n')).not.toContain(key)
-    const rows = JSON.stringify(await db.query('select to_json(k) from api_keys k union all select to_json(m) from ql_meta m'))
+    const rows = JSON.stringify(
+      await db.query('select to_json(k) from api_keys k union all select to_json(m) from ql_meta m'),
+    )
     expect(rows).not.toContain(key)
   })
 
@@ -163,7 +185,12 @@ describe('the salt', () => {
 
 describe('a restored copy', () => {
   const link = (code: string, counter: number, generation = 1): Promise<unknown> =>
-    db.query('insert into links (code, url, counter, salt_generation) values ($1, $2, $3, $4)', [code, 'https://example.com/', counter, generation])
+    db.query('insert into links (code, url, counter, salt_generation) values ($1, $2, $3, $4)', [
+      code,
+      'https://example.com/',
+      counter,
+      generation,
+    ])
 
   test('is a new epoch, without the old outbox, its counter beyond what may have been handed out; once', async () => {
     await start()
@@ -182,10 +209,32 @@ describe('a restored copy', () => {
     expect(await draw()).toBe(502 + limits.counterRestoreMargin)
   })
 
+  test('is recognised where the same contents stand in another database', async () => {
+    const booted = await start()
+    await link('before-0', 40)
+    const before = await meta()
+    const source = new URL(databaseUrl).pathname.slice(1)
+    await db.close()
+    const name = `${source}_copy`
+    await admin(`create database ${name} template ${source} owner quicklink`)
+    try {
+      const copyUrl = databaseUrl.replace(source, name)
+      db = open(copyUrl)
+      expect(await meta()).toEqual(before)
+      expect(await start({ databaseUrl: copyUrl })).toEqual(booted)
+      expect((await meta())?.epoch).not.toBe(before?.epoch)
+      expect(await draw()).toBe(41 + limits.counterRestoreMargin)
+    } finally {
+      await admin(`drop database ${name} with (force)`)
+    }
+  })
+
   test('has no sequence that stands below what is stored', async () => {
     await start()
     await link('before-2', 70)
-    const [{ id, version } = { id: NaN, version: NaN }] = await db.query<{ id: number; version: number }>('select id, version from links')
+    const [{ id, version } = { id: NaN, version: NaN }] = await db.query<{ id: number; version: number }>(
+      'select id, version from links',
+    )
     await db.query(`alter sequence link_id_seq restart`)
     await db.query(`alter sequence link_version_seq restart`)
     await db.query(`update ql_meta set identity = 'another database'`)
@@ -207,7 +256,9 @@ test('at every start the counter is moved past the highest that is stored, of ev
   await start()
   expect(await draw()).toBe(0)
   await db.query(`update ql_meta set salt_generation = 2`)
-  await db.query(`insert into links (code, url, counter, salt_generation) values ('one-1', 'https://example.com/', 900, 1), ('two-1', 'https://example.com/', 300, 2)`)
+  await db.query(
+    `insert into links (code, url, counter, salt_generation) values ('one-1', 'https://example.com/', 900, 1), ('two-1', 'https://example.com/', 300, 2)`,
+  )
   await start()
   expect(await draw()).toBe(901)
   await db.query(`select setval('link_counter_seq', 5000)`)

@@ -24,7 +24,8 @@ export function boot(config: BootConfig, log: Log): Promise<BootResult> {
   }
   return withDatabaseLock({ url: config.databaseUrl, connectMs: limits.dbConnectMs, onInfo }, async (sql) => {
     const adoption = await adoptDatabase(sql)
-    if (adoption === 'restored') log.warn({}, 'this database is a restored copy: the shortcode counter has jumped ahead')
+    if (adoption === 'restored')
+      log.warn({}, 'this database is a restored copy: the shortcode counter has jumped ahead')
     const salt = await settleSalt(sql, config.codeSalt)
     // Last, because it also writes a file: whatever can be refused has been refused by now.
     const ownerKey = await settleOwnerKey(sql, config.ownerKey, config.dataDir)

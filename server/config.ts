@@ -256,8 +256,16 @@ export const limits = {
   /** Milliseconds for a request's headers, and for all of it: slow senders do not hold connections. */
   headersMs: 10_000,
   requestMs: 15_000,
+  /** Connections to the public port, per process: each is a file descriptor and a few kB; two processes fit into 32,768. */
+  connections: 16_384,
+  /** Bytes of answers that are kept for a client that does not read; node:http uses the same to pause. */
+  unreadBytes: 65_536,
+  /** Milliseconds that a stop leaves a connection that was just used, for a request that may be on its way. */
+  lingerMs: 250,
   /** Milliseconds that requests in flight get at a stop. */
   drainMs: 5000,
+  /** Milliseconds between estimates of how many absences Redis holds. */
+  hintCountEveryMs: 15_000,
   /** Milliseconds for a clean stop; orchestrators kill after 10 s. */
   stopMs: 8000,
 } as const

@@ -1,6 +1,6 @@
 // What every room's API has in common: who is asking, what was sent, and how an answer or a problem leaves.
 import express, { type ErrorRequestHandler, type Request, type RequestHandler, type Response } from 'express'
-import { z } from 'zod'
+import type { z } from 'zod'
 import { limits } from '../config.ts'
 import { isUnavailable } from '../connections/postgres.ts'
 import { invalid, QuickLinkError, toProblem, unavailable } from '../errors.ts'
@@ -32,7 +32,12 @@ export const ownerOnly: RequestHandler = (_request, response, next) => {
   next()
 }
 
-export function sendJson(response: Response, status: number, body: unknown, headers: Record<string, string> = {}): void {
+export function sendJson(
+  response: Response,
+  status: number,
+  body: unknown,
+  headers: Record<string, string> = {},
+): void {
   send(response, status, 'application/json; charset=utf-8', body, headers)
 }
 

@@ -12,8 +12,16 @@ interface ClicksOptions {
   readonly nowMs?: () => number
 }
 
+/** Clicks of one link that are not in the map yet. As many as are wanted may exist per link. */
+export interface Tally {
+  readonly linkId: number
+  n: number
+}
+
 export interface Clicks {
-  count(linkId: number): void
+  /** For a copy of the link: counting its clicks takes no look-up. */
+  tally(linkId: number): Tally
+  hit(tally: Tally): void
   flush(): Promise<void>
   /** Not yet in Postgres. */
   readonly pending: number
@@ -29,6 +37,8 @@ on conflict (link_id, hour) do update set clicks = clicks.clicks + excluded.clic
 export function startClicks(options: ClicksOptions): Clicks {
   const nowMs = options.nowMs ?? Date.now
   let counts = new Map<number, number>()
+  // Those with clicks. The list holds them, so a copy that is replaced or evicted takes none with it.
+  let tallies: Tally[] = []
   let beganMs = nowMs()
   let writing: Promise<void> | undefined
 
@@ -38,7 +48,18 @@ export function startClicks(options: ClicksOptions): Clicks {
     else counts.set(linkId, (before ?? 0) + clicks)
   }
 
+  const settle = (): void => {
+    const due = tallies
+    tallies = []
+    for (const tally of due) {
+      options.onAccepted(tally.n)
+      add(tally.linkId, tally.n)
+      tally.n = 0
+    }
+  }
+
   const write = async (): Promise<void> => {
+    settle()
     const batch = counts
     const atMs = beganMs
     counts = new Map()
@@ -60,12 +81,15 @@ export function startClicks(options: ClicksOptions): Clicks {
   const timer = setInterval(() => void flush(), options.everyMs)
 
   return {
-    count(linkId) {
-      options.onAccepted(1)
-      add(linkId, 1)
+    tally: (linkId) => ({ linkId, n: 0 }),
+    hit(tally) {
+      if (tally.n++ > 0) return
+      tallies.push(tally)
+      if (tallies.length >= options.maxLinks) settle()
     },
     flush,
     get pending() {
+      settle()
       return sum(counts)
     },
     async stop() {

@@ -13,7 +13,7 @@ export interface Announcer {
 
 interface AnnounceDeps {
   readonly learn: (code: Code, known: Known) => void
-  readonly cache: SharedCache | undefined
+  readonly cache: SharedCache
   readonly breaker: Breaker
   readonly timeoutMs: number
   readonly publish: (code: Code) => Promise<void>
@@ -21,20 +21,28 @@ interface AnnounceDeps {
 }
 
 export function createAnnouncer({ learn, cache, breaker, timeoutMs, publish, passSoon }: AnnounceDeps): Announcer {
-  const put = async (target: SharedCache, code: Code, known: Known, asOf: string): Promise<void> => {
-    if (!target.ready) throw new Error('Redis is not connected')
-    await target.put({ code, known }, asOf)
+  const put = async (code: Code, known: Known, asOf: string): Promise<void> => {
+    if (!cache.ready) throw new Error('Redis is not connected')
+    await cache.put({ code, known }, asOf)
   }
   return {
-    asOf: () => cache?.cursor ?? null,
+    asOf: () => cache.cursor,
     async announce(code, known, asOf) {
       learn(code, known)
-      if (!cache) return
       if (asOf !== null && breaker.state !== 'open') {
-        await breaker.run(() => withDeadline(put(cache, code, known, asOf), timeoutMs, 'Redis')).catch(() => undefined)
+        await breaker.run(() => withDeadline(put(code, known, asOf), timeoutMs, 'Redis')).catch(() => undefined)
       }
       passSoon()
       if (cache.ready) publish(code).catch(() => undefined)
     },
   }
 }
+
+/** Where there is no Redis: other processes look for themselves, when their tier 1 has run out. */
+export const announceLocally = (local: Pick<AnnounceDeps, 'learn'>): Announcer => ({
+  asOf: () => null,
+  announce(code, known) {
+    local.learn(code, known)
+    return Promise.resolve()
+  },
+})

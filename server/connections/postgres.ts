@@ -1,5 +1,6 @@
 // The only importer of pg. A pool with every wait bounded: to connect, to be served, to be answered.
 import pg from 'pg'
+import { DeadlineExceeded } from './deadline.ts'
 
 export interface PostgresOptions {
   readonly url: string
@@ -16,9 +17,15 @@ export interface Sql {
   /** A named statement is prepared once per connection. */
   query<T = Row>(text: string, values?: readonly unknown[], name?: string): Promise<T[]>
 }
+export interface PoolCounts {
+  readonly active: number
+  readonly idle: number
+  readonly waiting: number
+}
+
 export interface Postgres extends Sql {
   transaction<T>(work: (sql: Sql) => Promise<T>): Promise<T>
-  counts(): { active: number; idle: number; waiting: number }
+  counts(): PoolCounts
   close(): Promise<void>
 }
 
@@ -81,10 +88,20 @@ export function sqlState(error: unknown): string | undefined {
   return error instanceof pg.DatabaseError ? error.code : undefined
 }
 
-/** Postgres could not do it now: unreachable, too slow, shutting down or out of connections. */
+/** Postgres could not do it now: unreachable, too slow, shutting down or out of connections. Not: a mistake of ours. */
 export function isUnavailable(error: unknown): boolean {
+  if (error instanceof DeadlineExceeded) return true
   const state = sqlState(error)
-  if (state === undefined) return error instanceof Error && !(error instanceof TypeError)
   // 08 connection, 53 resources, 57 intervention (statement_timeout is 57014), 25006 read-only, 40 lost a conflict.
-  return /^(08|53|57|40)/.test(state) || state === '25006'
+  if (state !== undefined) return /^(08|53|57|40)/.test(state) || state === '25006'
+  if (error instanceof AggregateError) return error.errors.some(isUnavailable)
+  if (!(error instanceof Error)) return false
+  const { code } = error as NodeJS.ErrnoException
+  return networkCodes.has(code ?? '') || unreachable.test(error.message)
 }
+
+const networkCodes = new Set(
+  'ECONNREFUSED ECONNRESET EPIPE ETIMEDOUT EHOSTUNREACH ENETUNREACH ENOTFOUND EAI_AGAIN ENOENT'.split(' '),
+)
+// What pg says without a code.
+const unreachable = /^(Connection terminated|timeout exceeded when trying to connect|timeout expired|Query read timeout|Client (was closed|has encountered))/

@@ -12,6 +12,9 @@ export interface RedisConnection {
   unlinkMatching(pattern: string): Promise<void>
   prolong(key: string, lifeMs: number): Promise<void>
   pttl(key: string): Promise<number>
+  countKeys(): Promise<number>
+  /** About 1,000 of them. */
+  sampleKeys(): Promise<string[]>
   publish(channel: string, message: string): Promise<void>
   subscribe(channel: string, onMessage: (message: string) => void): void
   ping(): Promise<void>
@@ -22,7 +25,7 @@ export interface RedisConnection {
 
 export type RedisTarget = Pick<Config, 'redisUrl' | 'redisSentinels' | 'redisSentinelName' | 'redisPassword'>
 
-type CommandKind = 'get' | 'del' | 'eval' | 'scan' | 'publish' | 'ping' | 'other'
+export type CommandKind = 'get' | 'del' | 'eval' | 'scan' | 'publish' | 'ping' | 'other'
 
 interface RedisHooks {
   readonly onError: (error: Error) => void
@@ -117,6 +120,11 @@ export function openRedis(target: RedisTarget, hooks: RedisHooks): RedisConnecti
     },
     async prolong(key, lifeMs) {
       await timed('other', client.pexpire(key, lifeMs, 'GT'))
+    },
+    countKeys: () => timed('other', client.dbsize()),
+    async sampleKeys() {
+      const [, keys] = await timed('scan', client.scan('0', 'COUNT', 1000))
+      return keys
     },
     pttl: (key) => timed('other', client.pttl(key)),
     async publish(channel, message) {

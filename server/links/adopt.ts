@@ -4,7 +4,9 @@ import { limits } from '../config.ts'
 import type { Sql } from '../connections/postgres.ts'
 
 export async function isRestoredCopy(sql: Sql): Promise<boolean> {
-  const [meta] = await sql.query<{ copy: boolean }>('select identity is distinct from ql_identity() as copy from ql_meta')
+  const [meta] = await sql.query<{ copy: boolean }>(
+    'select identity is distinct from ql_identity() as copy from ql_meta',
+  )
   return meta?.copy ?? true
 }
 

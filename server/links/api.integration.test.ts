@@ -2,7 +2,7 @@
 import { request as httpRequest } from 'node:http'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { limits } from '../config.ts'
-import { ownerKey, publicUrl, startApi, type Answer, type Api } from './api.stub.ts'
+import { expectProblem, ownerKey, publicUrl, startApi, type Api } from './api.stub.ts'
 
 let api: Api
 let acme: string
@@ -16,18 +16,6 @@ beforeAll(async () => {
 afterAll(() => api.close())
 
 const target = 'https://example.com/some/page'
-
-function expectProblem(answer: Answer, status: number, code: string, field?: string): void {
-  expect(answer.body).toMatchObject({ type: 'about:blank', status, code })
-  expect(answer.status).toBe(status)
-  expect(answer.headers.get('content-type')).toMatch(/^application\/problem\+json/)
-  expect(answer.body.title).toMatch(/./)
-  expect(answer.body.detail).toMatch(/^[^\n]+\.$/)
-  if (field !== undefined) {
-    expect(answer.body.field).toBe(field)
-    expect(answer.body.detail).toContain(field)
-  }
-}
 
 describe('POST /links', () => {
   test('201: the link, where it is, and a code of seven Base62 characters', async () => {
@@ -69,7 +57,10 @@ describe('POST /links', () => {
     expect(answer.body).toMatchObject({ ...body, expiresAt: '2099-01-31T12:30:00.000Z', tenant: 'acme' })
     expect(api.announced.at(-1)).toEqual({ absent: true, version: answer.body.version })
     const enabled = await api.call('PATCH', '/links/My-Slug_1', { key: acme, body: { enabled: true } })
-    expect(api.announced.at(-1)).toMatchObject({ expiresAtS: Date.UTC(2099, 0, 31, 12, 30) / 1000, version: enabled.body.version })
+    expect(api.announced.at(-1)).toMatchObject({
+      expiresAtS: Date.UTC(2099, 0, 31, 12, 30) / 1000,
+      version: enabled.body.version,
+    })
   })
 
   test('201: Unicode comes back as the WHATWG URL serialises it, to the byte', async () => {
@@ -150,7 +141,12 @@ describe('POST /links', () => {
   })
 
   test('400 naming body: compressed', async () => {
-    expectProblem(await api.create({ url: target }, { headers: { 'Content-Encoding': 'gzip' } }), 400, 'invalid', 'body')
+    expectProblem(
+      await api.create({ url: target }, { headers: { 'Content-Encoding': 'gzip' } }),
+      400,
+      'invalid',
+      'body',
+    )
   })
 
   test('401: no key, a wrong key, another scheme; the body is not even read', async () => {
@@ -188,7 +184,9 @@ describe('POST /links', () => {
     )
     const { body: probe } = await api.create({ url: target })
     // The codes that come next become custom ones of another tenant.
-    await api.db.query(`update links set counter = null, salt_generation = null, tenant = 'other' where code = $1`, [probe.code])
+    await api.db.query(`update links set counter = null, salt_generation = null, tenant = 'other' where code = $1`, [
+      probe.code,
+    ])
     await api.db.query(`select setval('link_counter_seq', $1, true)`, [last])
     const { body: minted, status } = await api.create({ url: target })
     expect(status).toBe(201)
@@ -215,7 +213,9 @@ const sendChunked = (to: Api, text: string): Promise<number> =>
 describe('a deleted code', () => {
   test('may be created again by its tenant, as another link; for others it is 409', async () => {
     await api.create({ url: target, code: 'again-1', permanent: true }, { key: acme })
-    const [first] = await api.db.query<{ id: number; version: number }>(`select id, version from links where code = 'again-1'`)
+    const [first] = await api.db.query<{ id: number; version: number }>(
+      `select id, version from links where code = 'again-1'`,
+    )
     await api.db.query(`insert into clicks values ($1, date_trunc('hour', now()), 5)`, [first?.id])
     expect((await api.call('GET', '/links/again-1', { key: acme })).body.clicks).toBe(5)
     expect((await api.call('DELETE', '/links/again-1', { key: acme })).status).toBe(204)
@@ -225,10 +225,14 @@ describe('a deleted code', () => {
     const again = await api.create({ url: 'https://example.org/', code: 'again-1' }, { key: acme })
     expect(again.status).toBe(201)
     expect(again.body).toMatchObject({ url: 'https://example.org/', permanent: false, clicks: 0 })
-    const [second] = await api.db.query<{ id: number; version: number }>(`select id, version from links where code = 'again-1'`)
+    const [second] = await api.db.query<{ id: number; version: number }>(
+      `select id, version from links where code = 'again-1'`,
+    )
     expect(second?.id).toBeGreaterThan(first?.id ?? Infinity)
     expect(second?.version).toBeGreaterThan(first?.version ?? Infinity)
-    const outbox = await api.db.query<{ version: number }>(`select version from outbox where code = 'again-1' order by version`)
+    const outbox = await api.db.query<{ version: number }>(
+      `select version from outbox where code = 'again-1' order by version`,
+    )
     expect(outbox.map((row) => row.version)).toContain(second?.version)
     expect(api.announced.at(-1)).toMatchObject({ id: second?.id, version: second?.version })
   })
@@ -240,188 +244,6 @@ describe('a deleted code', () => {
     expectProblem(await api.create({ url: target, code: 'expired-1' }, { key: other }), 409, 'conflict')
     const again = await api.create({ url: target, code: 'expired-1' }, { key: acme })
     expect(again.body).toMatchObject({ expiresAt: null })
-  })
-})
-
-describe('GET, PATCH and DELETE /links/{code}', () => {
-  test('200: PATCH changes what it names, and nothing else', async () => {
-    const { body: before } = await api.create({ url: target, monthlyHits: 5, expiresAt: '2099-01-01T00:00:00Z' })
-    const path = `/links/${before.code}`
-    const patched = await api.call('PATCH', path, { body: { url: 'https://example.org/ö', expiresAt: null } })
-    expect(patched.status).toBe(200)
-    expect(patched.body).toEqual({
-      ...before,
-      url: 'https://example.org/%C3%B6',
-      expiresAt: null,
-      version: expect.any(Number),
-      updatedAt: expect.any(String),
-    })
-    expect(patched.body.version).toBeGreaterThan(before.version)
-    expect(api.announced.at(-1)).toMatchObject({ url: 'https://example.org/%C3%B6', version: patched.body.version })
-    const disabled = await api.call('PATCH', path, { body: { enabled: false } })
-    expect(api.announced.at(-1)).toEqual({ absent: true, version: disabled.body.version })
-    expect((await api.call('GET', path)).body).toEqual(disabled.body)
-  })
-
-  test('204: DELETE; after that 404 for everything', async () => {
-    const { body } = await api.create({ url: target })
-    const path = `/links/${body.code}`
-    const deleted = await api.call('DELETE', path)
-    expect([deleted.status, deleted.text]).toEqual([204, ''])
-    expect(api.announced.at(-1)).toEqual({ absent: true, version: expect.any(Number) })
-    expectProblem(await api.call('GET', path), 404, 'not_found')
-    expectProblem(await api.call('PATCH', path, { body: { enabled: true } }), 404, 'not_found')
-    expectProblem(await api.call('DELETE', path), 404, 'not_found')
-    expectProblem(await api.call('GET', `${path}/clicks`), 404, 'not_found')
-  })
-
-  test.each([
-    ['body', {}],
-    ['code', { code: 'another' }],
-    ['url', { url: 'javascript:alert(1)' }],
-    ['url', { url: null }],
-    ['enabled', { enabled: 'yes' }],
-    ['monthlyHits', { monthlyHits: -1 }],
-    ['expiresAt', { expiresAt: '2001-01-01T00:00:00Z' }],
-  ])('400: PATCH naming %s: %j', async (field, body) => {
-    const { body: link } = await api.create({ url: target })
-    expectProblem(await api.call('PATCH', `/links/${link.code}`, { body }), 400, 'invalid', field)
-  })
-
-  test('404: no such code, one that no code can be, and a path that is no text', async () => {
-    for (const path of ['/links/nowhere', '/links/%00', '/links/a%20b', '/links/%ff', `/links/${'x'.repeat(65)}`, '/links/admin']) {
-      expectProblem(await api.call('GET', path), 404, 'not_found')
-    }
-    expectProblem(await api.call('GET', '/nothing'), 404, 'not_found')
-    expectProblem(await api.call('GET', '/LINKS'), 404, 'not_found')
-  })
-
-  test("404: another tenant's link; the owner may read, change and disable it", async () => {
-    await api.create({ url: target, code: 'acme-only' }, { key: acme })
-    const patch = { body: { enabled: false } }
-    expectProblem(await api.call('GET', '/links/acme-only', { key: other }), 404, 'not_found')
-    expectProblem(await api.call('GET', '/links/acme-only/clicks', { key: other }), 404, 'not_found')
-    expectProblem(await api.call('PATCH', '/links/acme-only', { key: other, ...patch }), 404, 'not_found')
-    expectProblem(await api.call('DELETE', '/links/acme-only', { key: other }), 404, 'not_found')
-    expect((await api.call('GET', '/links/acme-only')).body).toMatchObject({ tenant: 'acme', enabled: true })
-    expect((await api.call('PATCH', '/links/acme-only', patch)).body).toMatchObject({ tenant: 'acme', enabled: false })
-  })
-
-  test('405 with Allow', async () => {
-    for (const [method, path, allow] of [
-      ['DELETE', '/links', 'GET, HEAD, POST'],
-      ['PUT', '/links/abc', 'GET, HEAD, PATCH, DELETE'],
-      ['OPTIONS', '/links/abc', 'GET, HEAD, PATCH, DELETE'],
-      ['POST', '/links/abc/clicks', 'GET, HEAD'],
-    ] as const) {
-      const answer = await api.call(method, path)
-      expectProblem(answer, 405, 'method_not_allowed')
-      expect(answer.headers.get('allow')).toBe(allow)
-    }
-  })
-})
-
-describe('GET /links', () => {
-  test('pages newest first, each link once, whatever is created in between', async () => {
-    const key = await api.addTenant('pages')
-    const codes: string[] = []
-    for (let i = 0; i < 7; i++) codes.unshift((await api.create({ url: `${target}?${i}` }, { key })).body.code)
-    await api.call('DELETE', `/links/${codes[3]}`, { key })
-    const seen: string[] = []
-    let cursor: string | null = ''
-    while (cursor !== null) {
-      const page: Answer = await api.call('GET', `/links?limit=2${cursor && `&cursor=${cursor}`}`, { key })
-      expect(page.status).toBe(200)
-      expect(page.body.items.length).toBeLessThanOrEqual(2)
-      seen.push(...page.body.items.map((item: { code: string }) => item.code))
-      cursor = page.body.nextCursor
-      expect(cursor ?? '').toMatch(/^[0-9A-Za-z_-]*$/)
-      await api.create({ url: target }, { key })
-    }
-    expect(seen).toEqual(codes.filter((code) => code !== codes[3]))
-  })
-
-  test('filters by text, without wildcards, by state and, for the owner, by tenant', async () => {
-    const key = await api.addTenant('filters')
-    await api.create({ url: 'https://example.com/100%25_sure', code: 'Sure_Thing' }, { key })
-    await api.create({ url: 'https://example.com/other', code: 'off-1', enabled: false }, { key })
-    const found = async (query: string, as = key): Promise<string[]> =>
-      (await api.call('GET', `/links?${query}`, { key: as })).body.items.map((item: { code: string }) => item.code)
-    expect(await found('q=sure')).toEqual(['Sure_Thing'])
-    expect(await found('q=100%2525_')).toEqual(['Sure_Thing'])
-    expect(await found('q=e_T')).toEqual(['Sure_Thing'])
-    expect(await found('q=s_r')).toEqual([])
-    expect(await found('q=%25')).toEqual(['Sure_Thing'])
-    expect(await found('q=%5C')).toEqual([])
-    expect(await found('q=')).toEqual(['off-1', 'Sure_Thing'])
-    expect(await found('enabled=false')).toEqual(['off-1'])
-    expect(await found('enabled=true')).toEqual(['Sure_Thing'])
-    expect(await found('tenant=filters', ownerKey)).toEqual(['off-1', 'Sure_Thing'])
-    expect(await found('tenant=nobody', ownerKey)).toEqual([])
-    expect(await found('tenant=filters')).toEqual(['off-1', 'Sure_Thing'])
-    expectProblem(await api.call('GET', '/links?tenant=acme', { key }), 403, 'forbidden')
-  })
-
-  test.each([
-    ['limit', 'limit=0'],
-    ['limit', 'limit=101'],
-    ['limit', 'limit=1.5'],
-    ['limit', 'limit=5&limit=6'],
-    ['cursor', 'cursor=abc'],
-    ['cursor', 'cursor=aWQ6LTE'],
-    ['enabled', 'enabled=maybe'],
-    ['q', `q=${'x'.repeat(201)}`],
-    ['q', 'q=%00'],
-    ['tenant', 'tenant=%00'],
-    ['page', 'page=2'],
-  ])('400 naming %s: %s', async (field, query) => {
-    expectProblem(await api.call('GET', `/links?${query}`), 400, 'invalid', field)
-  })
-})
-
-describe('GET /links/{code}/clicks', () => {
-  test('200: by day and by hour, in UTC; the total is the sum of the buckets', async () => {
-    await api.create({ url: target, code: 'clicked' })
-    await api.db.query(
-      `insert into clicks select id, hour::timestamptz, n from links,
-         (values ('2026-01-01T22:00Z', 1), ('2026-01-01T23:00Z', 2), ('2026-01-02T00:00Z', 4)) as v (hour, n)
-       where code = 'clicked'`,
-    )
-    const range = 'from=2026-01-01T00:00:00Z&to=2026-01-03T00:00:00Z'
-    expect((await api.call('GET', `/links/clicked/clicks?${range}`)).body).toEqual({
-      total: 7,
-      buckets: [
-        { at: '2026-01-01T00:00:00.000Z', clicks: 3 },
-        { at: '2026-01-02T00:00:00.000Z', clicks: 4 },
-      ],
-    })
-    const hours = 'by=hour&from=2026-01-01T23:00:00Z&to=2026-01-02T00:00:00Z'
-    expect((await api.call('GET', `/links/clicked/clicks?${hours}`)).body).toEqual({
-      total: 2,
-      buckets: [{ at: '2026-01-01T23:00:00.000Z', clicks: 2 }],
-    })
-    expect((await api.call('GET', '/links/clicked')).body.clicks).toBe(7)
-  })
-
-  test('200: the last 30 days, if nothing is said', async () => {
-    await api.create({ url: target, code: 'clicked-2' })
-    await api.db.query(
-      `insert into clicks select id, date_trunc('hour', now()) - make_interval(days => age), 1 from links, (values (0), (29), (32)) as v (age)
-       where code = 'clicked-2'`,
-    )
-    expect((await api.call('GET', '/links/clicked-2/clicks')).body.total).toBe(2)
-  })
-
-  test.each([
-    ['by', 'by=week'],
-    ['from', 'from=yesterday'],
-    ['to', 'to=2026-13-01T00:00:00Z'],
-    ['from', 'from=2026-01-02T00:00:00Z&to=2026-01-01T00:00:00Z'],
-    ['from', 'by=hour&from=2020-01-01T00:00:00Z&to=2026-01-01T00:00:00Z'],
-    ['from', 'by=day&from=0001-01-01T00:00:00Z&to=2026-01-01T00:00:00Z'],
-  ])('400 naming %s: %s', async (field, query) => {
-    await api.create({ url: target, code: 'clicked-3' })
-    expectProblem(await api.call('GET', `/links/clicked-3/clicks?${query}`), 400, 'invalid', field)
   })
 })
 

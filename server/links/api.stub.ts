@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import express from 'express'
+import { expect } from 'vitest'
 import { apiRouter, type ApiDeps } from '../api/router.ts'
 import { boot } from '../boot.ts'
 import { loadConfig } from '../config.ts'
@@ -72,10 +73,7 @@ export async function startApi(options: { databaseUrl?: string; admission?: ApiD
   }
   const { admission } = options
   const app = express()
-  app.use(
-    '/api/v1',
-    apiRouter({ config, log, sql: db, boot: booted, announcer, ...(admission ? { admission } : {}) }),
-  )
+  app.use('/api/v1', apiRouter({ config, log, sql: db, boot: booted, announcer, ...(admission ? { admission } : {}) }))
   const server = app.listen(0, '127.0.0.1')
   await new Promise((resolve) => server.once('listening', resolve))
   const host = `127.0.0.1:${(server.address() as AddressInfo).port}`
@@ -92,7 +90,12 @@ export async function startApi(options: { databaseUrl?: string; admission?: ApiD
       ...(sent === undefined ? {} : { body: sent as string }),
     })
     const text = await response.text()
-    return { status: response.status, headers: response.headers, text, body: text === '' ? undefined : JSON.parse(text) }
+    return {
+      status: response.status,
+      headers: response.headers,
+      text,
+      body: text === '' ? undefined : JSON.parse(text),
+    }
   }
   return {
     db,
@@ -114,3 +117,17 @@ export async function startApi(options: { databaseUrl?: string; admission?: ApiD
     },
   }
 }
+
+export function expectProblem(answer: Answer, status: number, code: string, field?: string): void {
+  expect(answer.body).toMatchObject({ type: 'about:blank', status, code })
+  expect(answer.status).toBe(status)
+  expect(answer.headers.get('content-type')).toMatch(/^application\/problem\+json/)
+  expect(answer.body.title).toMatch(/./)
+  expect(answer.body.detail).toMatch(/^[^\n]+\.$/)
+  if (field !== undefined) {
+    expect(answer.body.field).toBe(field)
+    expect(answer.body.detail).toContain(field)
+  }
+}
+
+export const codesOf = (page: Answer): string[] => (page.body.items as { code: string }[]).map((item) => item.code)

@@ -72,7 +72,7 @@ export async function createLink(deps: WriteDeps, request: CreateRequest): Promi
   try {
     const asOf = deps.announcer.asOf()
     created = await createOnce(deps, request)
-    if (created.row) await deps.announcer.announce(created.row.code, toKnown(created.row), asOf)
+    if (created.row) await announce(deps, created.row, asOf)
     return created.answer
   } finally {
     if (!created?.row) await admitted.release()
@@ -132,6 +132,10 @@ async function writeExisting(
   const asOf = deps.announcer.asOf()
   const row = await deps.db.transaction(write)
   if (!row) throw new QuickLinkError('not_found', `There is no link ${code}.`)
-  await deps.announcer.announce(code, toKnown(row), asOf)
+  await announce(deps, row, asOf)
   return row
 }
+
+/** What is committed is acknowledged, whatever becomes of the announcement: the relay pass finds the change. */
+const announce = (deps: WriteDeps, row: LinkRow, asOf: string | null): Promise<void> =>
+  deps.announcer.announce(row.code, toKnown(row), asOf).catch(() => undefined)

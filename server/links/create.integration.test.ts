@@ -3,7 +3,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { limits } from '../config.ts'
 import { QuickLinkError } from '../errors.ts'
 import { freshDatabase, startFaultProxy, type FaultProxy } from '../testing/services.ts'
+import { parseCode } from '../link.ts'
 import { startApi, type Api } from './api.stub.ts'
+import { touchLink } from './store.ts'
 
 const url = 'https://example.com/'
 const admissions = { taken: 0, released: 0, refuse: false }
@@ -74,7 +76,9 @@ describe('an Idempotency-Key', () => {
 
   test('is forgotten after a day, and free for another body', async () => {
     const first = await api.create({ url }, withKey('old'))
-    await api.db.query(`update idempotency_keys set created_at = now() - make_interval(hours => $1, mins => 1)`, [limits.idempotencyHours])
+    await api.db.query(`update idempotency_keys set created_at = now() - make_interval(hours => $1, mins => 1)`, [
+      limits.idempotencyHours,
+    ])
     const second = await api.create({ url, permanent: true }, withKey('old'))
     expect(second.status).toBe(201)
     expect(second.body.code).not.toBe(first.body.code)
@@ -99,12 +103,22 @@ describe('an Idempotency-Key', () => {
 
 test('200 creates at once get 200 codes', async () => {
   const answers = await Promise.all(Array.from({ length: 200 }, () => api.create({ url })))
-  expect(new Set(answers.map((answer) => answer.body.code)).size).toBe(200)
+  expect(new Set(answers.map((answer) => answer.body.code as string)).size).toBe(200)
 })
 
 test('of 20 who want one code at once, one gets it', async () => {
   const answers = await Promise.all(Array.from({ length: 20 }, () => api.create({ url, code: 'wanted' })))
-  expect(answers.map((answer) => answer.status).sort()).toEqual([201, ...Array<number>(19).fill(409)])
+  expect(answers.map((answer) => answer.status).sort((a, b) => a - b)).toEqual([201, ...Array<number>(19).fill(409)])
+})
+
+test('a touch changes nothing but the version, and announces it', async () => {
+  const { body } = await api.create({ url })
+  const code = parseCode(body.code)
+  const touched = code && (await touchLink(api.db, code))
+  expect(touched).toMatchObject({ url, enabled: true })
+  expect(touched?.version).toBeGreaterThan(body.version)
+  const outbox = await api.db.query('select version from outbox where code = $1 order by version', [code])
+  expect(outbox).toEqual([{ version: body.version }, { version: touched?.version }])
 })
 
 describe('admission', () => {
@@ -131,24 +145,27 @@ describe('admission', () => {
 })
 
 describe('while Postgres is away', () => {
-  test.each(['refuse', 'blackHole'] as const)('(%s) a create is 503 with Retry-After, and nothing is half done', async (fault) => {
-    const links = await countLinks()
-    await proxy[fault]()
-    const answers = await Promise.all([
-      api.create({ url, code: `away-${fault}` }, withKey(`away-${fault}`)),
-      api.call('GET', '/links'),
-      api.create({ url }, { key: 'wrong' }),
-    ])
-    await proxy.pass()
-    for (const answer of answers) {
-      expect([answer.status, answer.body.code]).toEqual([503, 'unavailable'])
-      expect(answer.headers.get('retry-after')).toBe('1')
-    }
-    await expect.poll(countLinks, { timeout: 10_000 }).toBe(links)
-    const retried = await api.create({ url, code: `away-${fault}` }, withKey(`away-${fault}`))
-    expect(retried.status).toBe(201)
-    expect(await countLinks()).toBe(links + 1)
-  })
+  test.each(['refuse', 'blackHole'] as const)(
+    '(%s) a create is 503 with Retry-After, and nothing is half done',
+    async (fault) => {
+      const links = await countLinks()
+      await proxy[fault]()
+      const answers = await Promise.all([
+        api.create({ url, code: `away-${fault}` }, withKey(`away-${fault}`)),
+        api.call('GET', '/links'),
+        api.create({ url }, { key: 'wrong' }),
+      ])
+      await proxy.pass()
+      for (const answer of answers) {
+        expect([answer.status, answer.body.code]).toEqual([503, 'unavailable'])
+        expect(answer.headers.get('retry-after')).toBe('1')
+      }
+      await expect.poll(countLinks, { timeout: 10_000 }).toBe(links)
+      const retried = await api.create({ url, code: `away-${fault}` }, withKey(`away-${fault}`))
+      expect(retried.status).toBe(201)
+      expect(await countLinks()).toBe(links + 1)
+    },
+  )
 })
 
 test('in a restored copy nothing is minted before the counter has jumped, and the create succeeds all the same', async () => {
@@ -166,7 +183,9 @@ test('in a restored copy nothing is minted before the counter has jumped, and th
     // Once: not once for each of the five.
     expect(counter).toBeLessThan(jumped + limits.counterRestoreMargin)
   }
-  const after = await api.db.query<{ epoch: string; known: boolean }>('select epoch, identity = ql_identity() as known from ql_meta')
+  const after = await api.db.query<{ epoch: string; known: boolean }>(
+    'select epoch, identity = ql_identity() as known from ql_meta',
+  )
   expect(after[0]?.known).toBe(true)
   expect(after[0]?.epoch).not.toBe(before[0]?.epoch)
 })

@@ -11,7 +11,11 @@ test.each([
   ['a URL without a path', 'https://example.com', 'https://example.com/'],
   ['a URL in capitals', 'HTTPS://EXAMPLE.COM/Path', 'https://example.com/Path'],
   ['a Unicode host', 'https://bücher.example/', 'https://xn--bcher-kva.example/'],
-  ['a Unicode path', 'https://example.com/ä/日本?q=ü#é', 'https://example.com/%C3%A4/%E6%97%A5%E6%9C%AC?q=%C3%BC#%C3%A9'],
+  [
+    'a Unicode path',
+    'https://example.com/ä/日本?q=ü#é',
+    'https://example.com/%C3%A4/%E6%97%A5%E6%9C%AC?q=%C3%BC#%C3%A9',
+  ],
   ['a space in the path', 'https://example.com/a b', 'https://example.com/a%20b'],
   ['an IPv6 host', 'http://[2001:db8::1]:8080/', 'http://[2001:db8::1]:8080/'],
   ['escaped line breaks', 'https://example.com/%0d%0aSet-Cookie:a=b', 'https://example.com/%0d%0aSet-Cookie:a=b'],
@@ -60,7 +64,11 @@ test.each([
   ['our host in IPv6', 'http://[::1]:8080/'],
 ])('%s is refused, naming the field', (_what, url) => {
   expect(() => parse(url)).toThrow(
-    expect.objectContaining({ code: 'invalid', extras: { members: { field: 'url' } }, message: expect.stringMatching(/^url must .+\.$/) }),
+    expect.objectContaining({
+      code: 'invalid',
+      extras: { members: { field: 'url' } },
+      message: expect.stringMatching(/^url must .+\.$/),
+    }),
   )
 })
 

@@ -11,7 +11,10 @@ export interface IdempotencyKey {
 }
 
 /** `body` is what was asked for, not how it was spelled: white space and the order of fields make no other request. */
-export function idempotencyKey(key: string | undefined, body: Readonly<Record<string, unknown>>): IdempotencyKey | undefined {
+export function idempotencyKey(
+  key: string | undefined,
+  body: Readonly<Record<string, unknown>>,
+): IdempotencyKey | undefined {
   if (key === undefined) return undefined
   if (!/^[\x21-\x7e]{1,255}$/.test(key)) {
     throw invalid('Idempotency-Key', 'Idempotency-Key must have 1 to 255 visible ASCII characters.')

@@ -95,12 +95,11 @@ export function fromCursor(cursor: string): number {
   return Number(id)
 }
 
-const clicksSchemaShape = {
+export const clicksSchema = z.strictObject({
   from: time.optional(),
   to: time.optional(),
   by: z.enum(['hour', 'day'], 'must be hour or day').default('day'),
-}
-export const clicksSchema = z.strictObject(clicksSchemaShape)
+})
 
 const bucketMs = { hour: 3_600_000, day: 86_400_000 } as const
 /** Three months of hours, or six years of days: as much as a chart can show. */

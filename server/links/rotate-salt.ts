@@ -16,7 +16,9 @@ try {
     },
     (sql) => rotateSalt(sql, config.codeSalt),
   )
-  process.stdout.write(`The salt is now generation ${saltGeneration}: restart every replica, which mints with the old one until then.\n`)
+  process.stdout.write(
+    `The salt is now generation ${saltGeneration}: restart every replica, which mints with the old one until then.\n`,
+  )
 } catch (error) {
   if (!(error instanceof ConfigError)) throw error
   process.stderr.write(`${error.message}\n`)

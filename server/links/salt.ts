@@ -15,7 +15,8 @@ interface Stored {
   readonly generation: number
 }
 
-const howToRotate = 'to change the salt on purpose, run `npm run rotate-salt` with the CODE_SALT that the next start will have'
+const howToRotate =
+  'to change the salt on purpose, run `npm run rotate-salt` with the CODE_SALT that the next start will have'
 
 /** Call it under the database lock. */
 export async function settleSalt(sql: Sql, supplied: string | undefined): Promise<Salt> {
@@ -41,7 +42,9 @@ export async function settleSalt(sql: Sql, supplied: string | undefined): Promis
 export async function rotateSalt(sql: Sql, supplied: string | undefined): Promise<Salt> {
   const stored = await readStored(sql)
   if (supplied !== undefined && isSame(stored, supplied)) {
-    throw new ConfigError('CODE_SALT is the salt that this database already uses: set a new one, or remove it to have one generated.')
+    throw new ConfigError(
+      'CODE_SALT is the salt that this database already uses: set a new one, or remove it to have one generated.',
+    )
   }
   return store(sql, supplied, stored.generation + 1)
 }

@@ -38,7 +38,7 @@ test('a million counters give a million codes with no visible order', { timeout:
 const fiveSigmas = (p: number): number => 5 * Math.sqrt((p * (1 - p)) / million)
 
 const sharedPrefixes = (codes: string[]): number =>
-  codes.filter((code, i) => i > 0 && code.charAt(0) === codes[i - 1]?.charAt(0)).length / million
+  codes.filter((code, i) => i > 0 && code.startsWith(codes[i - 1]?.charAt(0) ?? '?')).length / million
 
 function rankCorrelation(numbers: Float64Array): number {
   const byNumber = Array.from(numbers.keys()).sort((a, b) => at(numbers, a) - at(numbers, b))

@@ -32,7 +32,10 @@ test.each(samples)('NIST SP 800-38G FF1 sample $sample', ({ key, alphabet, tweak
 
 const salt = 'a salt for the tests of the shortcodes'
 const maxCounter = 62 ** generatedCodeLength - 1
-const counters = fc.oneof(fc.integer({ min: 0, max: 10_000 }), fc.maxSafeNat().map((n) => n % (maxCounter + 1)))
+const counters = fc.oneof(
+  fc.integer({ min: 0, max: 10_000 }),
+  fc.maxSafeNat().map((n) => n % (maxCounter + 1)),
+)
 
 describe('a shortcode', () => {
   it('is seven Base62 characters, whatever the counter', () => {
@@ -47,7 +50,10 @@ describe('a shortcode', () => {
   })
 
   it('follows from counter and salt alone', () => {
-    fc.assert(fc.property(counters, (counter) => shortcodes(salt)(counter) === shortcodes(salt)(counter)), { numRuns: 20 })
+    fc.assert(
+      fc.property(counters, (counter) => shortcodes(salt)(counter) === shortcodes(salt)(counter)),
+      { numRuns: 20 },
+    )
     expect(Array.from({ length: 5 }, (_, counter) => shortcodes(salt)(counter))).toMatchInlineSnapshot(`
       [
         "OQ6b5mL",
@@ -61,11 +67,15 @@ describe('a shortcode', () => {
 
   it('is another one under another salt', () => {
     const [mine, other] = [shortcodes(salt), shortcodes(`${salt}!`)]
-    fc.assert(fc.property(counters, (counter) => mine(counter) !== other(counter)), { numRuns: 50 })
+    fc.assert(
+      fc.property(counters, (counter) => mine(counter) !== other(counter)),
+      { numRuns: 50 },
+    )
   })
 
   it('is refused outside of the counters that have one', () => {
-    for (const counter of [-1, 0.5, maxCounter + 1, NaN, Infinity]) expect(() => counterDigits(counter)).toThrow(RangeError)
+    for (const counter of [-1, 0.5, maxCounter + 1, NaN, Infinity])
+      expect(() => counterDigits(counter)).toThrow(RangeError)
   })
 
   it('is never a reserved word', () => {

@@ -69,7 +69,6 @@ export async function insertGenerated(sql: Sql, link: NewLink, mint: Mint, saltG
       saltGeneration,
     ])
     if (row) return row
-    break
   }
   throw new QuickLinkError('unavailable', 'No free code was found: try again.', { retryAfterS: 1 })
 }
@@ -153,7 +152,13 @@ const patchColumns = {
 export async function patchLink(sql: Sql, code: Code, scope: Scope, patch: LinkPatch): Promise<LinkRow | undefined> {
   const given = (Object.keys(patchColumns) as (keyof LinkPatch)[]).filter((field) => patch[field] !== undefined)
   const assignments = given.map((field, i) => `${patchColumns[field]} = $${i + 3}`).join(', ')
-  return updateOne(sql, assignments, code, scope, given.map((field) => patch[field]))
+  return updateOne(
+    sql,
+    assignments,
+    code,
+    scope,
+    given.map((field) => patch[field]),
+  )
 }
 
 export const deleteLink = (sql: Sql, code: Code, scope: Scope): Promise<LinkRow | undefined> =>

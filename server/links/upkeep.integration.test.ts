@@ -42,7 +42,9 @@ test('links go 30 days after they expired or were deleted, with their clicks, an
 
 test('idempotency keys and the outbox are kept as long as they are needed, and no longer', async () => {
   await api.create({ url }, { headers: { 'Idempotency-Key': 'old' } })
-  await api.db.query(`update idempotency_keys set created_at = now() - make_interval(hours => ${limits.idempotencyHours}, mins => 1)`)
+  await api.db.query(
+    `update idempotency_keys set created_at = now() - make_interval(hours => ${limits.idempotencyHours}, mins => 1)`,
+  )
   await api.create({ url }, { headers: { 'Idempotency-Key': 'new' } })
   await api.db.query(`update outbox set at = now() - make_interval(hours => ${limits.outboxHours}, mins => 1)`)
   const [old] = await api.db.query<{ n: number }>('select count(*) as n from outbox')

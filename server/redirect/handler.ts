@@ -1,14 +1,16 @@
 // GET and HEAD of a code. Tier 1 is looked at synchronously; everything else waits for the ladder.
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Clicks } from '../clicks/counter.ts'
 import { QuickLinkError, unavailable } from '../errors.ts'
-import { isExpired, isLink, parseCode, type Answer, type Code, type Link } from '../link.ts'
+import { isExpired, isLink, parseCode, type Answer, type Code } from '../link.ts'
 import { answerProblem } from './pages.ts'
+import { prepareCopy, prepareKnown, type Prepared } from './prepared.ts'
 import type { Resolver, Source } from './resolve.ts'
 
 export interface RedirectDeps {
   readonly resolver: Resolver
   readonly nowMs: () => number
-  readonly countClick: (link: Link) => void
+  readonly clicks: Pick<Clicks, 'tally' | 'hit'>
   /** One per answer: its status, how long it took, and who knew (undefined: nobody was asked). */
   readonly onAnswer: (status: number, seconds: number, source: Source | 'local' | undefined) => void
   readonly onShed: () => void
@@ -23,45 +25,48 @@ export interface RedirectHandler {
 const notFound = new QuickLinkError('not_found', 'There is no link with this address.')
 const cannotSay = unavailable('This link cannot be looked up at the moment. Please try again in a moment.')
 const overloaded = unavailable('Too many links are being looked up at the moment. Please try again in a moment.')
+const unfit = new QuickLinkError('internal', 'This link is not a URL that a redirect can carry.')
 const wrongMethod = new QuickLinkError('method_not_allowed', 'A short link answers GET and HEAD.', {
   headers: { Allow: 'GET, HEAD' },
 })
 
 /** "/abc?x" → "abc". Nothing is decoded: a code needs no escapes. */
-export function codeOf(url: string): Code | undefined {
+function segmentOf(url: string): string {
   const query = url.indexOf('?')
-  return parseCode(url.slice(1, query === -1 ? undefined : query))
+  return url.slice(1, query === -1 ? undefined : query)
 }
+export const codeOf = (url: string): Code | undefined => parseCode(segmentOf(url))
 
 export function createRedirectHandler(deps: RedirectDeps): RedirectHandler {
   const { resolver, onAnswer } = deps
 
-  const redirect = (req: IncomingMessage, res: ServerResponse, link: Link): number => {
-    const status = link.permanent ? 301 : 302
-    res.writeHead(status, {
-      Location: link.url,
-      'Cache-Control': link.permanent ? 'private, max-age=90' : 'no-store',
-      'Content-Length': 0,
-    })
+  const redirect = (req: IncomingMessage, res: ServerResponse, prepared: Prepared): number => {
+    res.writeHead(prepared.status, prepared.fields)
     res.end()
-    if (req.method === 'GET') deps.countClick(link)
-    return status
+    if (req.method === 'GET') deps.clicks.hit(prepared.tally)
+    return prepared.status
   }
 
   const answer = (req: IncomingMessage, res: ServerResponse, found: Answer): number => {
     if (found === 'unknown') return answerProblem(req, res, cannotSay)
     if (!isLink(found) || isExpired(found, deps.nowMs())) return answerProblem(req, res, notFound)
-    return redirect(req, res, found)
+    const prepared = prepareKnown(found, deps.clicks)
+    return prepared === undefined ? answerProblem(req, res, unfit) : redirect(req, res, prepared)
   }
 
   return {
     tryLocal(req, res) {
       if (req.method !== 'GET' && req.method !== 'HEAD') return false
-      const code = codeOf(req.url ?? '')
-      const copy = code === undefined ? undefined : resolver.local(code)
-      if (copy === undefined) return false
       const beganMs = performance.now()
-      onAnswer(answer(req, res, copy.known), (performance.now() - beganMs) / 1000, 'local')
+      // Only parsed codes are ever held, so a copy proves the code.
+      const copy = resolver.local(segmentOf(req.url ?? '') as Code)
+      if (copy === undefined) return false
+      const prepared = copy.prepared ?? prepareCopy(copy, deps.clicks)
+      const status =
+        prepared === undefined || prepared.endsMs <= deps.nowMs()
+          ? answer(req, res, copy.known)
+          : redirect(req, res, prepared)
+      onAnswer(status, (performance.now() - beganMs) / 1000, 'local')
       return true
     },
 

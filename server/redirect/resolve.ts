@@ -13,7 +13,7 @@ export interface Found {
 }
 
 export interface Resolver {
-  /** Tier 1 alone, synchronously. */
+  /** Tier 1 alone, synchronously. A copy whose life has just ended may answer while its successor is under way. */
   local(code: Code): Copy | undefined
   /** The rest of the ladder: one flight per code and process. undefined: too many are under way. */
   ask(code: Code): Promise<Found> | undefined
@@ -60,19 +60,31 @@ export function createResolver({ tier1, tier2, tier3, nowMs, onFlight }: Resolve
     return newest === undefined ? { answer: 'unknown', source: 'none' } : { answer: newest, source: 'stale' }
   }
 
+  const ask = (code: Code): Promise<Found> | undefined => {
+    const underWay = flights.get(code)
+    if (underWay) return underWay
+    if (flights.size >= limits.flights) return undefined
+    const flight = climb(code).finally(() => flights.delete(code))
+    flights.set(code, flight)
+    flight.then(({ source }) => {
+      onFlight(source)
+    }, () => undefined) // prettier-ignore
+    return flight
+  }
+
+  // A hot link's copy ends ten times a second. If its requests waited for the successor, a Redis that takes its whole
+  // deadline would stop a viral link half of the time. So they are answered by the old copy for at most that deadline
+  // more, only while a flight is under way, and not if the end came by news. Promise 4 holds: the copy is as old as a
+  // trusted Redis may be behind, plus its life, plus this grace; app.ts keeps the sum within a second. Absences get
+  // none: a link that was just created would be late.
+  const parting = (code: Code): Copy | undefined => {
+    const copy = tier1.parting(code)
+    return copy !== undefined && ask(code) !== undefined ? copy : undefined
+  }
+
   return {
-    local: (code) => tier1.get(code),
-    ask(code) {
-      const underWay = flights.get(code)
-      if (underWay) return underWay
-      if (flights.size >= limits.flights) return undefined
-      const flight = climb(code).finally(() => flights.delete(code))
-      flights.set(code, flight)
-      flight.then(({ source }) => {
-        onFlight(source)
-      }, () => undefined) // prettier-ignore
-      return flight
-    },
+    local: (code) => tier1.get(code) ?? parting(code),
+    ask,
     refresh(code) {
       if (refreshing.has(code) || refreshing.size >= limits.fillsInFlight) return
       refreshing.add(code)

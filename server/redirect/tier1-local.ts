@@ -2,17 +2,22 @@
 // nobody else can say. One rule keeps it right: a reply that may be older news never takes the place of a newer version.
 // Older news: what was asked for before this copy came; and what Redis says while its trust may be older than this copy.
 import { LRUCache } from 'lru-cache'
-import type { Code, Known } from '../link.ts'
+import { isLink, type Code, type Known } from '../link.ts'
+import type { Prepared } from './prepared.ts'
 
 export interface Copy {
   readonly known: Known
   readonly storedMs: number
   freshUntilMs: number
+  /** The answer that it makes; made by the first hit, never for a copy that nobody asks for again. */
+  prepared: Prepared | undefined
 }
 
 interface Tier1Options {
   readonly max: number
   readonly freshMs: number
+  /** How long a link may outlive that while its successor is under way: one round trip to Redis. */
+  readonly graceMs: number
   readonly staleMaxMs: number
   /** How far a trusted Redis may be behind. Longer must a copy not outrank it: rows can also go away. */
   readonly trustMs: number
@@ -21,6 +26,8 @@ interface Tier1Options {
 
 export interface Tier1 {
   get(code: Code): Copy | undefined
+  /** A link whose life has just ended, by time and not by news: good while its successor is under way. */
+  parting(code: Code): Copy | undefined
   /** Keeps the answer unless a newer one is known, and gives back the one that stands. */
   remember(code: Code, known: Known, askedMs: number, by: 'cache' | 'truth'): Known
   /** News of a change that this process made. */
@@ -31,17 +38,19 @@ export interface Tier1 {
   expire(code: Code): void
   /** The copy that has outlived its life, while nobody can be asked. */
   stale(code: Code): Known | undefined
+  /** What is held, for those who look from outside. */
+  peek(code: Code): { known: Known; ageMs: number; fresh: boolean } | undefined
   clear(): void
   codes(): Code[]
   readonly size: number
 }
 
-export function createTier1({ max, freshMs, staleMaxMs, trustMs, nowMs }: Tier1Options): Tier1 {
+export function createTier1({ max, freshMs, graceMs, staleMaxMs, trustMs, nowMs }: Tier1Options): Tier1 {
   const copies = new LRUCache<Code, Copy>({ max })
 
   const keep = (code: Code, known: Known): Known => {
     const storedMs = nowMs()
-    copies.set(code, { known, storedMs, freshUntilMs: storedMs + freshMs })
+    copies.set(code, { known, storedMs, freshUntilMs: storedMs + freshMs, prepared: undefined })
     return known
   }
   const held = (code: Code): Copy | undefined => copies.peek(code)
@@ -50,6 +59,10 @@ export function createTier1({ max, freshMs, staleMaxMs, trustMs, nowMs }: Tier1O
     get(code) {
       const copy = copies.get(code)
       return copy !== undefined && nowMs() < copy.freshUntilMs ? copy : undefined
+    },
+    parting(code) {
+      const copy = held(code)
+      return copy !== undefined && isLink(copy.known) && nowMs() < copy.freshUntilMs + graceMs ? copy : undefined
     },
     remember(code, known, askedMs, by) {
       const copy = held(code)
@@ -74,6 +87,11 @@ export function createTier1({ max, freshMs, staleMaxMs, trustMs, nowMs }: Tier1O
     stale(code) {
       const copy = held(code)
       return copy !== undefined && nowMs() - copy.storedMs < staleMaxMs ? copy.known : undefined
+    },
+    peek(code) {
+      const copy = held(code)
+      if (copy === undefined) return undefined
+      return { known: copy.known, ageMs: nowMs() - copy.storedMs, fresh: nowMs() < copy.freshUntilMs }
     },
     clear() {
       copies.clear()

@@ -32,18 +32,25 @@ test('a valid key is its tenant; only the owner is the owner', async () => {
   expect(await authenticate('bearer  key-2 ')).toEqual({ tenant: 'owner', isOwner: true })
 })
 
-test.each([undefined, '', 'Bearer', 'Bearer ', 'Basic a2V5LTE=', 'Bearer wrong', 'Bearer key-1 key-1', 'key-1', `Bearer ${'k'.repeat(513)}`])(
-  'the header %j is 401, after the same question to Postgres as a wrong key',
-  async (header) => {
-    const { authenticate, give, asked } = setUp()
-    give('key-1', 'acme')
-    await expect(authenticate(header)).rejects.toMatchObject({
-      code: 'unauthorized',
-      extras: { headers: { 'WWW-Authenticate': 'Bearer' } },
-    })
-    expect(asked).toHaveLength(1)
-  },
-)
+test.each([
+  undefined,
+  '',
+  'Bearer',
+  'Bearer ',
+  'Basic a2V5LTE=',
+  'Bearer wrong',
+  'Bearer key-1 key-1',
+  'key-1',
+  `Bearer ${'k'.repeat(513)}`,
+])('the header %j is 401, after the same question to Postgres as a wrong key', async (header) => {
+  const { authenticate, give, asked } = setUp()
+  give('key-1', 'acme')
+  await expect(authenticate(header)).rejects.toMatchObject({
+    code: 'unauthorized',
+    extras: { headers: { 'WWW-Authenticate': 'Bearer' } },
+  })
+  expect(asked).toHaveLength(1)
+})
 
 test('a revoked key is refused within a second, and asked for once until then', async () => {
   const { authenticate, give, revoke, clock, asked } = setUp()

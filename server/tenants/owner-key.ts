@@ -42,8 +42,6 @@ async function writeKeyFile(dataDir: string, key: string): Promise<void> {
     await mkdir(dataDir, { recursive: true, mode: 0o700 })
     const file = await open(unfinished, 'w', 0o600)
     try {
-      // The mode above holds for a new file only.
-      await file.chmod(0o600)
       await file.writeFile(`${key}\n`)
       await file.sync()
     } finally {
@@ -52,6 +50,8 @@ async function writeKeyFile(dataDir: string, key: string): Promise<void> {
     await rename(unfinished, path)
   } catch (error) {
     const reason = (error as NodeJS.ErrnoException).code ?? 'unknown error'
-    throw new ConfigError(`DATA_DIR is ${dataDir}, where the owner key cannot be written (${reason}): name a writable folder.`)
+    throw new ConfigError(
+      `DATA_DIR is ${dataDir}, where the owner key cannot be written (${reason}): name a writable folder.`,
+    )
   }
 }

@@ -29,6 +29,8 @@ export interface TestApp {
   create(url: string, more?: object): Promise<string>
   /** The sum of a metric's samples whose labels contain these. */
   metric(name: string, labels?: Record<string, string>): Promise<number>
+  /** One line of the exposition, for what a metric family has beside it: `_sum`, `_count`. */
+  sample(name: string): Promise<number>
   close(): Promise<void>
 }
 
@@ -67,7 +69,8 @@ export async function startTestApp(options: TestAppOptions): Promise<TestApp> {
   })
   const log = createLog(config)
   const metrics = createMetrics()
-  const booted = options.booted === false ? new Promise<never>(() => undefined) : Promise.resolve(await boot(config, log))
+  const booted =
+    options.booted === false ? new Promise<never>(() => undefined) : Promise.resolve(await boot(config, log))
   const app = await startApp(config, { metrics, log, boot: booted })
   const test = testApp(app, metrics, key, () => {
     rmSync(dataDir, { recursive: true, force: true })
@@ -109,6 +112,10 @@ function testApp(app: App, metrics: Metrics, key: string, cleanUp: () => void): 
         .filter((sample) => Object.entries(labels).every(([label, value]) => String(sample.labels[label]) === value))
         .reduce((sum, sample) => sum + sample.value, 0)
     },
+    async sample(name) {
+      const line = (await metrics.registry.metrics()).split('\n').find((line) => line.startsWith(`${name} `))
+      return Number(line?.split(' ')[1] ?? 0)
+    },
     close: () => (closed ??= app.close().then(cleanUp)),
   }
   return self
@@ -131,7 +138,12 @@ export function send(
       response.on('error', reject)
       response.on('end', () => {
         const { statusCode = 0, headers } = response
-        resolve({ status: statusCode, headers, text: Buffer.concat(chunks).toString(), ms: performance.now() - beganMs })
+        resolve({
+          status: statusCode,
+          headers,
+          text: Buffer.concat(chunks).toString(),
+          ms: performance.now() - beganMs,
+        })
       })
     })
     asked.on('error', reject)

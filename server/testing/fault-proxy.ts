@@ -218,9 +218,12 @@ class Direction {
     }
     const next = this.#queue[0]
     if (next && !this.#to.writableNeedDrain) {
-      this.#timer = setTimeout(() => {
-        this.pump()
-      }, Math.ceil(next.dueMs - nowMs))
+      this.#timer = setTimeout(
+        () => {
+          this.pump()
+        },
+        Math.ceil(next.dueMs - nowMs),
+      )
     }
     if (this.#queuedBytes > maxQueuedBytes) this.#from.pause()
     else this.#from.resume()

@@ -15,7 +15,14 @@ import {
 } from '../../embedded/postgres-binaries.ts'
 import { type User, freePort, isOurs } from '../../embedded/process.ts'
 import { canInstallRedis, installRedis } from '../../embedded/redis-install.ts'
-import { type RedisProgram, configFileIn, findRedis, logFileIn, redisReady, spawnRedis } from '../../embedded/redis-process.ts'
+import {
+  type RedisProgram,
+  configFileIn,
+  findRedis,
+  logFileIn,
+  redisReady,
+  spawnRedis,
+} from '../../embedded/redis-process.ts'
 import { lastLines } from '../../embedded/paths.ts'
 import { waitFor } from './wait-for.ts'
 

@@ -26,7 +26,9 @@ test('each fresh database is empty, its role owns it and is no superuser', async
   const [role] = await sql(a, (db) => db.query('select rolsuper from pg_roles where rolname = current_user'))
   expect(role).toEqual({ rolsuper: false })
   const [admin] = await sql(adminUrlOf(a), (db) =>
-    db.query("select rolsuper, current_setting('server_version_num')::int as version from pg_roles where rolname = current_user"),
+    db.query(
+      "select rolsuper, current_setting('server_version_num')::int as version from pg_roles where rolname = current_user",
+    ),
   )
   expect(admin).toMatchObject({ rolsuper: true })
   expect(admin?.['version']).toBeGreaterThan(150_000)

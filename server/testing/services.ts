@@ -6,13 +6,7 @@ import { afterAll, inject } from 'vitest'
 import { askRedis } from '../../embedded/redis-process.ts'
 import { type Postgres, openPostgres } from '../connections/postgres.ts'
 import { redisDatabases } from './global-setup.ts'
-import {
-  type LocalServer,
-  newPassword,
-  removeDir,
-  startLocalPostgres,
-  startLocalRedis,
-} from './local-services.ts'
+import { type LocalServer, newPassword, removeDir, startLocalPostgres, startLocalRedis } from './local-services.ts'
 
 const releases: (() => Promise<void> | void)[] = []
 
@@ -66,7 +60,9 @@ export async function freshRedis(): Promise<string> {
   return url.href
 }
 
-function redisCommand(url: URL, command: string): Promise<string | undefined> {
+/** The first line of Redis' answer. */
+export function redisCommand(at: string | URL, command: string): Promise<string | undefined> {
+  const url = new URL(at)
   return askRedis(Number(url.port), decodeURIComponent(url.password), command, url.hostname)
 }
 

@@ -20,7 +20,7 @@ export async function waitFor<T>(condition: () => T | Promise<T>, patience: Pati
       // A condition that never answers must not outlast the deadline either.
       const answer = await Promise.race([condition(), sleep(leftMs, late, { signal: timer.signal })])
       if (answer === late) break
-      if (answer) return answer as NonNullable<T>
+      if (answer) return answer
     } catch (error) {
       cause = error
     } finally {

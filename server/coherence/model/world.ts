@@ -93,7 +93,7 @@ export class World {
     const redis = new RedisClient(this.#primary, time, this.#random, this.#flaws, (code) => {
       this.#violated(`a write to Redis took ${code} back to an older version`)
     })
-    const tier1 = createTier1({ max: 100, freshMs: 100, staleMaxMs: 1e9, trustMs: 800, nowMs })
+    const tier1 = createTier1({ max: 100, freshMs: 100, graceMs: 50, staleMaxMs: 1e9, trustMs: 800, nowMs })
     if (this.#flaws.tier1KeepsLast) {
       tier1.remember = (code, known) => {
         tier1.clear()

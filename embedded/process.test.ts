@@ -1,0 +1,61 @@
+import { spawn } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readlinkSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, expect, test } from 'vitest'
+import { makeSymlinks } from './postgres-binaries.ts'
+import { freePort, isOurs, portProblem, stopProcess } from './process.ts'
+
+const releases: (() => void)[] = []
+afterEach(() => {
+  for (const release of releases.splice(0)) release()
+})
+
+test('a process is ours only while it lives and its command line says so', async () => {
+  const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)', 'word-of-ours'])
+  releases.push(() => child.kill('SIGKILL'))
+  expect(isOurs(child.pid, 'word-of-ours')).toBe(true)
+  expect(isOurs(child.pid, 'word-of-others')).toBe(false)
+  expect(await stopProcess(child.pid ?? 0, 'word-of-ours', [['SIGTERM', 5000]])).toBe(true)
+  expect(isOurs(child.pid, 'word-of-ours')).toBe(false)
+})
+
+test('a process that belongs to somebody else gets no signal', async () => {
+  expect(await stopProcess(process.pid, 'word-of-ours', [['SIGKILL', 1000]])).toBe(true)
+})
+
+test('one that ignores the polite signal gets the next', async () => {
+  const child = spawn(process.execPath, [
+    '-e',
+    'process.on("SIGTERM", () => {}); console.log(1); setInterval(() => {}, 1e3)',
+    'deaf',
+  ])
+  releases.push(() => child.kill('SIGKILL'))
+  await new Promise((resolve) => child.stdout.once('data', resolve))
+  expect(await stopProcess(child.pid ?? 0, 'deaf', [['SIGTERM', 200], ['SIGKILL', 5000]])).toBe(true) // prettier-ignore
+})
+
+test('a taken port is seen, and another one is found below the range of outgoing connections', async () => {
+  const port = await freePort()
+  expect(port).toBeLessThan(32_768)
+  const server = createServer()
+  releases.push(() => server.close())
+  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve))
+  expect(await portProblem(port, '127.0.0.1')).toBe('EADDRINUSE')
+  expect(await portProblem(port, '0.0.0.0')).toBe('EADDRINUSE')
+  expect(await freePort(port)).not.toBe(port)
+})
+
+test('symlinks that npm did not make are made, and those it made are left', () => {
+  const dir = mkdtempSync(join(tmpdir(), 'quicklink-links-'))
+  releases.push(() => {
+    rmSync(dir, { recursive: true })
+  })
+  mkdirSync(join(dir, 'native', 'lib'), { recursive: true })
+  const links = [{ source: 'native/lib/libpq.so.5.18', target: 'native/lib/libpq.so' }]
+  writeFileSync(join(dir, 'native', 'pg-symlinks.json'), JSON.stringify(links))
+  makeSymlinks(join(dir, 'native'))
+  makeSymlinks(join(dir, 'native'))
+  expect(readlinkSync(join(dir, 'native', 'lib', 'libpq.so'))).toBe('libpq.so.5.18')
+})

@@ -1,0 +1,92 @@
+// The commands as a person runs them, on the real server.
+import { execFile } from 'node:child_process'
+import { readFileSync, statSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, expect, inject, test } from 'vitest'
+import { projectDir } from './paths.ts'
+import { freePort } from './process.ts'
+
+interface Outcome {
+  readonly code: number
+  readonly text: string
+}
+
+let dataDir: string
+let env: NodeJS.ProcessEnv
+
+beforeAll(async () => {
+  dataDir = join(inject('services').runDir, 'up-data')
+  const ports = { PORT: String(await freePort()), OPS_PORT: String(await freePort()) }
+  env = { PATH: process.env['PATH'], HOME: process.env['HOME'], DATA_DIR: dataDir, WORKERS: '1', ...ports }
+})
+
+afterAll(async () => {
+  await command('down')
+})
+
+async function command(name: string, more: NodeJS.ProcessEnv = {}): Promise<Outcome> {
+  try {
+    const args = [join(projectDir, 'embedded', 'cli.ts'), name]
+    const { stdout, stderr } = await promisify(execFile)(process.execPath, args, { env: { ...env, ...more } })
+    return { code: 0, text: stdout + stderr }
+  } catch (error) {
+    const failed = error as { code: number; stdout: string; stderr: string }
+    return { code: failed.code, text: failed.stdout + failed.stderr }
+  }
+}
+
+const pidsOf = (file: string): number => (JSON.parse(readFileSync(join(dataDir, file), 'utf8')) as { pid: number }).pid
+
+/** Runs the printed command as it stands. */
+async function printedCurl(text: string): Promise<string> {
+  const line = text.split('\n').find((each) => each.trim().startsWith('curl ')) ?? ''
+  return (await promisify(execFile)('/bin/sh', ['-c', line])).stdout
+}
+
+test(
+  'starts, is harmless twice, survives kill -9 of everything with all data, and stops',
+  { timeout: 120_000 },
+  async () => {
+    const first = await command('up')
+    expect(first).toMatchObject({ code: 0 })
+    const link = JSON.parse(await printedCurl(first.text)) as { code: string; url: string }
+    expect(link.url).toBe('https://example.com/')
+    for (const file of ['owner-key', 'database-url', 'redis-url', 'postgres.json', 'redis.json', 'redis/redis.conf']) {
+      expect(statSync(join(dataDir, file)).mode & 0o777, file).toBe(0o600)
+    }
+
+    const second = await command('up')
+    expect(second.text).toContain('already running')
+    expect(second.code).toBe(0)
+
+    const postgresPid = Number(readFileSync(join(dataDir, 'postgres/data/postmaster.pid'), 'utf8').split('\n')[0])
+    for (const pid of [pidsOf('server.json'), pidsOf('redis.json'), postgresPid]) process.kill(pid, 'SIGKILL')
+    expect((await command('status')).text).toMatch(/QuickLink +down\nPostgres +down\nRedis +down/)
+
+    expect(await command('up')).toMatchObject({ code: 0 })
+    const answer = await fetch(`http://127.0.0.1:${env['PORT']}/${link.code}`, { redirect: 'manual' })
+    expect([answer.status, answer.headers.get('location')]).toEqual([302, 'https://example.com/'])
+    expect((await command('status')).text).toMatch(/QuickLink +up .*\nPostgres +up .*PostgreSQL 18.*\nRedis +up/)
+
+    expect(await command('down')).toMatchObject({ code: 0 })
+    expect((await command('status')).text).toMatch(/QuickLink +down\nPostgres +down\nRedis +down/)
+  },
+)
+
+test('a taken port, an impossible value and another mode are each refused with a sentence', async () => {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as { port: number }
+  const refused = async (more: NodeJS.ProcessEnv): Promise<string> => {
+    const { code, text } = await command('up', { DATA_DIR: `${dataDir}-refused`, ...more })
+    expect(code).toBe(1)
+    return text.trim()
+  }
+  expect(await refused({ PORT: String(port) })).toMatch(new RegExp(`^Port ${port} is taken .* set PORT to`))
+  expect(await refused({ OPS_PORT: String(port) })).toMatch(new RegExp(`^Port ${port} is taken .* set OPS_PORT to`))
+  expect(await refused({ WORKERS: 'many' })).toMatch(/^WORKERS must be a whole number/)
+  expect(await refused({ MODE: 'docker' })).toMatch(/^MODE=docker is not available yet/)
+  server.close()
+})

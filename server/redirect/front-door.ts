@@ -1,0 +1,215 @@
+// The front door: redirects are answered on the raw socket, without node:http, for about half of its CPU time.
+//
+//            ┌───────────────────────── the next request ◀──────────────────────────┐
+//            ▼                                                                       │
+//   idle ──▶ a chunk: one plain GET of a code ──▶ tier 1 holds a link ──────────▶ written at once
+//            │                    │                                                  ▲
+//            │                    └─ it does not ──▶ waiting for the ladder ─────────┘ a link
+//            │                                            │
+//            └─ anything else, or a part of it            └─ any other outcome, or more bytes
+//                         ▼                                     ▼
+//                  handed over to node:http, bytes and all, for the rest of the connection: no way back
+//
+// It owns what node:http would otherwise do for these connections: the idle time-out, the bound on what a client does not
+// read, the stop. How many connections there may be is the listener's business.
+import type { Duplex } from 'node:stream'
+import type { Clicks } from '../clicks/counter.ts'
+import { parseCode, type Code } from '../link.ts'
+import { createDateHeader, prepareCopy, prepareKnown, wireOf, type Prepared } from './prepared.ts'
+import { codeIn, plainGet } from './recognise.ts'
+import type { Found, Resolver, Source } from './resolve.ts'
+
+export interface FrontDoorDeps {
+  readonly resolver: Pick<Resolver, 'local' | 'ask'>
+  readonly clicks: Pick<Clicks, 'tally' | 'hit'>
+  readonly onAnswer: (status: number, seconds: number, source: Source | 'local') => void
+  /** Takes a connection over; what was read of it is in its buffer again. */
+  readonly handOver: (socket: Duplex) => void
+  readonly keepAliveMs: number
+  /** For a connection that has not sent anything yet. */
+  readonly firstRequestMs: number
+}
+
+export interface FrontDoor {
+  accept(socket: Duplex): void
+  /** From now on every request is handed over. Closes connections that have been quiet for `quietMs`. */
+  drain(quietMs: number): void
+  closeAll(): void
+  /** Connections that have not been handed over. */
+  readonly connections: number
+}
+
+/** How often idle connections are looked for. One timer for all of them, and one store per request. */
+const sweepMs = 1000
+
+class Door {
+  readonly deps: FrontDoorDeps
+  readonly visitors = new Set<Visitor>()
+  readonly date = createDateHeader()
+  draining = false
+
+  constructor(deps: FrontDoorDeps) {
+    this.deps = deps
+  }
+
+  closeQuiet(quietMs: number, unusedMs: number): void {
+    const nowMs = performance.now()
+    for (const visitor of this.visitors) visitor.closeIfQuiet(nowMs, quietMs, unusedMs)
+  }
+}
+
+/** A connection until it is handed over. The functions are made once per connection, none per request. */
+class Visitor {
+  readonly #door: Door
+  readonly #socket: Duplex
+  #lastMs = performance.now()
+  #used = false
+  #waiting: Buffer | undefined
+  /** Closed or handed over: what comes late is not for us. */
+  #gone = false
+
+  constructor(door: Door, socket: Duplex) {
+    this.#door = door
+    this.#socket = socket
+    socket.on('data', this.#onData)
+    socket.on('end', this.#onEnd)
+    socket.on('error', this.#onError)
+    socket.on('close', this.#onClose)
+  }
+
+  readonly #onData = (chunk: Buffer): void => {
+    const door = this.#door
+    const beganMs = performance.now()
+    const end = this.#waiting === undefined && !door.draining ? plainGet(chunk) : 0
+    if (end === 0) {
+      this.#handOver(chunk)
+      return
+    }
+    const code = codeIn(chunk, end) as Code
+    this.#lastMs = beganMs
+    this.#used = true
+    // Only parsed codes are ever held, so a copy proves the code.
+    const copy = door.deps.resolver.local(code)
+    if (copy === undefined) {
+      this.#ask(code, chunk)
+      return
+    }
+    const prepared = copy.prepared ?? prepareCopy(copy, door.deps.clicks)
+    if (prepared === undefined || isOver(prepared)) this.#handOver(chunk)
+    else this.#answer(prepared, beganMs, beganMs, 'local')
+  }
+
+  #answer(prepared: Prepared, beganMs: number, nowMs: number, source: Source | 'local'): void {
+    const { deps, date } = this.#door
+    // Half of what a `write` of bytes costs: node:net hands a one-byte string to the kernel without a buffer of its own.
+    const hasRoom = this.#socket.write(wireOf(prepared, date(nowMs)), 'latin1')
+    deps.clicks.hit(prepared.tally)
+    deps.onAnswer(prepared.status, (performance.now() - beganMs) / 1000, source)
+    // It asks on and on and does not read: the answers are not kept for it beyond the socket's high-water mark.
+    if (!hasRoom) this.#socket.destroy()
+  }
+
+  #ask(code: Code, chunk: Buffer): void {
+    const asked = parseCode(code) === undefined ? undefined : this.#door.deps.resolver.ask(code)
+    if (asked === undefined) {
+      this.#handOver(chunk)
+      return
+    }
+    this.#waiting = chunk
+    asked.then(this.#onFound, this.#onUnanswered)
+  }
+
+  readonly #onFound = ({ answer, source }: Found): void => {
+    if (this.#gone) return
+    const door = this.#door
+    const prepared = answer === 'unknown' || door.draining ? undefined : this.#prepare(answer)
+    if (prepared === undefined || isOver(prepared)) {
+      this.#handOver()
+      return
+    }
+    this.#waiting = undefined
+    this.#answer(prepared, this.#lastMs, performance.now(), source)
+  }
+
+  /** Nearly always tier 1 has just been given this very answer. */
+  #prepare(known: Exclude<Found['answer'], 'unknown'>): Prepared | undefined {
+    const { resolver, clicks } = this.#door.deps
+    const copy = 'code' in known ? resolver.local(known.code) : undefined
+    return copy?.known === known ? prepareCopy(copy, clicks) : prepareKnown(known, clicks)
+  }
+
+  /** node:http asks again: what is known now, or joins the same flight, and counts the request. */
+  readonly #onUnanswered = (): void => {
+    if (!this.#gone) this.#handOver()
+  }
+
+  #handOver(chunk?: Buffer): void {
+    const socket = this.#socket
+    this.#leave()
+    // Paused, the socket keeps what is put back until the new owner listens.
+    socket.pause()
+    if (chunk !== undefined) socket.unshift(chunk)
+    if (this.#waiting !== undefined) socket.unshift(this.#waiting)
+    this.#door.deps.handOver(socket)
+    socket.resume()
+  }
+
+  /** The client has said its last. As in node:http, what it still waits for is not delivered. */
+  readonly #onEnd = (): void => {
+    this.#gone = true
+    this.#socket.end()
+  }
+
+  readonly #onError = (): void => {
+    this.#socket.destroy()
+  }
+
+  readonly #onClose = (): void => {
+    this.#leave()
+  }
+
+  #leave(): void {
+    const socket = this.#socket
+    this.#gone = true
+    this.#door.visitors.delete(this)
+    socket.removeListener('data', this.#onData)
+    socket.removeListener('end', this.#onEnd)
+    socket.removeListener('error', this.#onError)
+    socket.removeListener('close', this.#onClose)
+  }
+
+  closeIfQuiet(nowMs: number, quietMs: number, unusedMs: number): void {
+    const quiet = nowMs - this.#lastMs >= (this.#used ? quietMs : unusedMs)
+    if (quiet && this.#waiting === undefined) this.#socket.destroy()
+  }
+
+  close(): void {
+    this.#socket.destroy()
+  }
+}
+
+const isOver = (prepared: Prepared): boolean => prepared.endsMs !== Infinity && prepared.endsMs <= Date.now()
+
+export function createFrontDoor(deps: FrontDoorDeps): FrontDoor {
+  const door = new Door(deps)
+  const sweep = setInterval(() => {
+    door.closeQuiet(deps.keepAliveMs, deps.firstRequestMs)
+  }, sweepMs)
+  sweep.unref()
+  return {
+    accept(socket) {
+      door.visitors.add(new Visitor(door, socket))
+    },
+    drain(quietMs) {
+      door.draining = true
+      door.closeQuiet(quietMs, quietMs)
+    },
+    closeAll() {
+      clearInterval(sweep)
+      for (const visitor of door.visitors) visitor.close()
+    },
+    get connections() {
+      return door.visitors.size
+    },
+  }
+}

@@ -1,0 +1,121 @@
+// The public port. One listener accepts; the front door answers plain redirects on the raw socket; node:http has the rest,
+// with the same look-up before Express. FRONT_DOOR=http gives every connection to node:http from its first byte.
+import { createServer as createHttpServer, type RequestListener, type Server as HttpServer } from 'node:http'
+import { createServer, type AddressInfo, type Server } from 'node:net'
+import type { Duplex } from 'node:stream'
+import { limits, type Config } from '../config.ts'
+import { createFrontDoor } from './front-door.ts'
+import type { RedirectDeps, RedirectHandler } from './handler.ts'
+
+export interface ListenerDeps extends Pick<RedirectDeps, 'resolver' | 'clicks' | 'onAnswer'> {
+  readonly redirects: RedirectHandler
+  /** Everything that is no tier-1 hit: redirects that have to ask, the API, pages. */
+  readonly pages: RequestListener
+  readonly onRefused: () => void
+  readonly onError: (error: Error) => void
+}
+
+export interface Listener {
+  readonly port: number
+  /** Stops accepting, answers what is in flight, and lets nobody keep a connection. */
+  close(): Promise<void>
+}
+
+export async function listen(
+  { port, host, frontDoor }: Pick<Config, 'port' | 'host' | 'frontDoor'>,
+  deps: ListenerDeps,
+): Promise<Listener> {
+  const http = createPages(deps)
+  const handOver = (socket: Duplex): void => {
+    http.server.emit('connection', socket)
+  }
+  const door = createFrontDoor({
+    ...deps,
+    handOver,
+    keepAliveMs: limits.keepAliveMs,
+    firstRequestMs: limits.headersMs,
+  })
+  const server = createServer(
+    { noDelay: true, allowHalfOpen: true, highWaterMark: limits.unreadBytes },
+    frontDoor === 'raw' ? door.accept : handOver,
+  )
+  // What one worker refuses is not offered to the next: without `dropMaxConnection` full workers would pass it around.
+  Object.assign(server, { maxConnections: limits.connections, dropMaxConnection: true })
+  server.on('drop', deps.onRefused)
+  try {
+    await bind(server, port, host)
+  } catch (error) {
+    door.closeAll()
+    http.close()
+    throw error
+  }
+  server.on('error', deps.onError)
+  return {
+    port: (server.address() as AddressInfo).port,
+    close: () => drain(server, http, door),
+  }
+}
+
+interface Pages {
+  readonly server: HttpServer
+  /** From now on every answer ends its connection. */
+  drain(): void
+  close(): void
+}
+
+function createPages({ redirects, pages }: ListenerDeps): Pages {
+  let draining = false
+  const server = createHttpServer((req, res) => {
+    if (draining) res.setHeader('Connection', 'close')
+    if (!redirects.tryLocal(req, res)) pages(req, res)
+  })
+  server.keepAliveTimeout = limits.keepAliveMs
+  server.headersTimeout = limits.headersMs
+  server.requestTimeout = limits.requestMs
+  // It never listens itself. Without this event it would not keep a list of its connections, and enforce no time-out.
+  server.emit('listening')
+  return {
+    server,
+    drain() {
+      draining = true
+    },
+    close() {
+      server.closeAllConnections()
+      server.close()
+    },
+  }
+}
+
+const bind = (server: Server, port: number, host: string): Promise<void> =>
+  new Promise((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(port, host, () => {
+      server.removeListener('error', reject)
+      resolve()
+    })
+  })
+
+// A connection that was just used is likely to carry the next request already: closing it now would lose that one. It is
+// left alone for a moment, in which the next request is answered with `Connection: close`.
+async function drain(server: Server, http: Pages, door: ReturnType<typeof createFrontDoor>): Promise<void> {
+  const closed = new Promise<void>((resolve) => {
+    server.close(() => {
+      resolve()
+    })
+  })
+  http.drain()
+  door.drain(limits.lingerMs)
+  const linger = setTimeout(() => {
+    door.drain(0)
+    http.server.closeIdleConnections()
+  }, limits.lingerMs)
+  const stragglers = setTimeout(() => {
+    door.closeAll()
+    http.close()
+  }, limits.drainMs)
+  await closed
+  clearTimeout(linger)
+  clearTimeout(stragglers)
+  door.closeAll()
+  http.close()
+}

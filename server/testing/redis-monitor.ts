@@ -1,0 +1,24 @@
+// Every command that a Redis is sent, as Redis itself tells it.
+import { connect } from 'node:net'
+import { onTestFinished } from 'vitest'
+import { waitFor } from './wait-for.ts'
+
+export interface RedisMonitor {
+  /** How often a client (not a script) sent this, e.g. `"get" "ql:v1:link:abc"`. */
+  count(command: string): number
+}
+
+export async function monitorRedis(url: string): Promise<RedisMonitor> {
+  const { port, password } = new URL(url)
+  let text = ''
+  const socket = connect(Number(port), '127.0.0.1')
+  onTestFinished(() => {
+    socket.destroy()
+  })
+  socket.setEncoding('latin1').on('data', (chunk: string) => (text += chunk))
+  socket.write(`${password === '' ? '' : `AUTH ${decodeURIComponent(password)}\r\n`}MONITOR\r\n`)
+  await waitFor(() => text.includes('+OK\r\n') && (password === '' || text.split('+OK').length > 2), { deadlineMs: 2000 })
+  return {
+    count: (command) => text.split('\n').filter((line) => line.includes(`] ${command}`) && !line.includes(' lua]')).length,
+  }
+}

@@ -1,0 +1,100 @@
+// QuickLink as it is started: a primary and its workers, from the environment alone.
+import { spawn, type ChildProcess } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll } from 'vitest'
+import { freePort } from '../../embedded/process.ts'
+import { send, type Answer } from './app.ts'
+import { waitFor } from './wait-for.ts'
+
+export interface ServerProcess {
+  readonly url: string
+  readonly opsUrl: string
+  readonly key: string
+  readonly dataDir: string
+  readonly output: () => string
+  api(method: string, path: string, body?: unknown): Promise<Answer & { body: Record<string, unknown> }>
+  workerPids(): Promise<number[]>
+  signal(signal: NodeJS.Signals): void
+  /** The exit code, when it has ended. */
+  ended: Promise<number | null>
+  /** Primary and workers, all at once, without a word. */
+  kill(): Promise<void>
+}
+
+const started: ServerProcess[] = []
+afterAll(async () => {
+  await Promise.all(started.splice(0).map((server) => server.kill()))
+})
+
+const main = new URL('../main.ts', import.meta.url).pathname
+
+export async function startServer(env: Record<string, string>): Promise<ServerProcess> {
+  const server = await spawnServer(env)
+  await waitFor(async () => (await send(server.opsUrl, 'GET', '/readyz')).status === 200, { deadlineMs: 20_000 })
+  return server
+}
+
+export async function spawnServer(env: Record<string, string>): Promise<ServerProcess> {
+  const [port, opsPort] = [await freePort(), await freePort()]
+  const dataDir = mkdtempSync(join(tmpdir(), 'quicklink-test-'))
+  const key = env['OWNER_KEY'] ?? `ql_${randomBytes(24).toString('base64url')}`
+  const child = spawn(process.execPath, [main], {
+    env: {
+      PATH: process.env['PATH'],
+      HOST: '127.0.0.1',
+      PORT: String(port),
+      OPS_PORT: String(opsPort),
+      OWNER_KEY: key,
+      DATA_DIR: dataDir,
+      WORKERS: '1',
+      ...env,
+    },
+    // A group of its own, so that all of it can be killed at once.
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const server = describe(child, { port, opsPort, key, dataDir })
+  started.push(server)
+  return server
+}
+
+function describe(
+  child: ChildProcess,
+  { port, opsPort, key, dataDir }: { port: number; opsPort: number; key: string; dataDir: string },
+): ServerProcess {
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk: Buffer) => (output += chunk.toString()))
+  const ended = new Promise<number | null>((resolve) => child.once('close', resolve))
+  const url = `http://127.0.0.1:${port}`
+  const opsUrl = `http://127.0.0.1:${opsPort}`
+  return {
+    url,
+    opsUrl,
+    key,
+    dataDir,
+    ended,
+    output: () => output,
+    async api(method, path, body) {
+      const text = body === undefined ? undefined : JSON.stringify(body)
+      const headers = { Authorization: `Bearer ${key}`, ...(text === undefined ? {} : { 'Content-Type': 'application/json' }) }
+      const answer = await send(url, method, `/api/v1${path}`, text, headers)
+      return { ...answer, body: answer.text === '' ? {} : (JSON.parse(answer.text) as Record<string, unknown>) }
+    },
+    async workerPids() {
+      const { text } = await send(opsUrl, 'GET', '/statusz')
+      const { workers } = JSON.parse(text) as { workers: { pid: number | null }[] }
+      return workers.flatMap(({ pid }) => pid ?? [])
+    },
+    signal(signal) {
+      child.kill(signal)
+    },
+    async kill() {
+      if (child.exitCode === null && child.signalCode === null && child.pid !== undefined) process.kill(-child.pid, 'SIGKILL')
+      await ended
+      rmSync(dataDir, { recursive: true, force: true })
+    },
+  }
+}
