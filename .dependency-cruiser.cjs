@@ -61,7 +61,7 @@ module.exports = {
     door('prom-client', '^server/telemetry/'),
     door('pino', '^server/telemetry/'),
     door('pino-pretty', '^server/telemetry/'),
-    door('express', '^server/((redirect|links|tenants|api)/|app\\.ts$)'),
+    door('express', '^server/((redirect|links|tenants|api)/|[a-z]+/api\\.ts$|app\\.ts$)'),
     door('lru-cache', '^server/(redirect/tier1|tenants/keys)'),
   ],
   options: {

@@ -11,13 +11,14 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['*.test.ts', '{server,embedded,loadtest}/**/*.test.ts'],
-          exclude: [...everywhere, '**/*.integration.test.ts'],
+          // A search takes its time: the model runs beside the integration tests.
+          exclude: [...everywhere, '**/*.integration.test.ts', '**/*.model.test.ts'],
         },
       },
       {
         test: {
           name: 'integration',
-          include: ['{server,embedded,loadtest}/**/*.integration.test.ts', 'contract/**/*.test.ts'],
+          include: ['{server,embedded,loadtest}/**/*.{integration,model}.test.ts', 'contract/**/*.test.ts'],
           exclude: everywhere,
           globalSetup: ['server/testing/global-setup.ts'],
           // Servers, databases and load share the machine: more files at once would measure each other.

@@ -167,7 +167,9 @@ describe('a stampede', () => {
     const rows = (): Promise<number> => app.sample('quicklink_db_batch_size_sum')
     const before = await rows()
     const heads = await Promise.all(sockets.map((socket) => askRaw(socket, 'cold')))
-    expect(heads.every((head) => head.startsWith('HTTP/1.1 302') && head.includes(`Location: ${target}\r\n`))).toBe(true)
+    expect(heads.every((head) => head.startsWith('HTTP/1.1 302') && head.includes(`Location: ${target}\r\n`))).toBe(
+      true,
+    )
     expect((await rows()) - before).toBe(1)
     expect(monitor.count('"get" "ql:v1:link:cold"')).toBe(1)
   })

@@ -135,7 +135,8 @@ async function compose(
   metrics.tierConfigured.set({ tier: 'local' }, 1)
   metrics.tierConfigured.set({ tier: 'postgres' }, 1)
   metrics.onCollect(() => {
-    for (const [state, count] of Object.entries(databases.counts())) metrics.dbPool.set({ state: state as 'active' }, count)
+    const counts = databases.counts()
+    for (const state of ['active', 'idle', 'waiting'] as const) metrics.dbPool.set({ state }, counts[state])
     metrics.clicksSpooled.set(clicks.pending)
   })
 

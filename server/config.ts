@@ -159,7 +159,9 @@ function readValue(env: NodeJS.ProcessEnv, key: string): string | undefined {
   try {
     return readFileSync(file, 'utf8').trim()
   } catch (error) {
-    throw new ConfigError(`${name}_FILE names ${file}, which cannot be read (${(error as NodeJS.ErrnoException).code}).`)
+    throw new ConfigError(
+      `${name}_FILE names ${file}, which cannot be read (${(error as NodeJS.ErrnoException).code}).`,
+    )
   }
 }
 
@@ -172,11 +174,12 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
     if (!parsed.success) throw new ConfigError(`${envName(key)} ${parsed.error.issues[0]?.message ?? 'is not valid'}.`)
     values[key] = parsed.data
   }
+  const given = values as Partial<Config>
   const config = values as unknown as Config
   const filled = {
     ...config,
-    publicUrl: (config.publicUrl ?? `http://localhost:${config.port}`).replace(/\/+$/, ''),
-    rateLimitStore: config.rateLimitStore ?? (config.redisUrl || config.redisSentinels ? 'redis' : 'memory'),
+    publicUrl: (given.publicUrl ?? `http://localhost:${config.port}`).replace(/\/+$/, ''),
+    rateLimitStore: given.rateLimitStore ?? (config.redisUrl || config.redisSentinels ? 'redis' : 'memory'),
   }
   refuseContradictions(filled)
   return filled
@@ -266,6 +269,10 @@ export const limits = {
   drainMs: 5000,
   /** Milliseconds between estimates of how many absences Redis holds. */
   hintCountEveryMs: 15_000,
+  /** Milliseconds between removals of what is old: links long dead, the outbox, idempotency keys. */
+  upkeepEveryMs: 3_600_000,
+  /** Milliseconds for one batch of it. */
+  upkeepMs: 30_000,
   /** Milliseconds for a clean stop; orchestrators kill after 10 s. */
   stopMs: 8000,
 } as const

@@ -67,7 +67,9 @@ export interface Problem {
 /** Anything thrown, as the answer its caller gets. What is not ours is `internal`, and says nothing of its reason. */
 export function toProblem(error: unknown): Problem {
   const known =
-    error instanceof QuickLinkError ? error : new QuickLinkError('internal', 'The server could not handle this request.')
+    error instanceof QuickLinkError
+      ? error
+      : new QuickLinkError('internal', 'The server could not handle this request.')
   const { members, retryAfterS, headers } = known.extras
   return {
     status: statusOf[known.code],

@@ -98,7 +98,9 @@ describe('processes', () => {
     expect(JSON.parse(ready.text)).toMatchObject({ status: 'degraded', postgres: 'down', redis: 'up' })
     expect((await server.api('POST', '/links', { url: target })).status).toBe(503)
     await postgres.restart()
-    await waitFor(async () => (await server.api('POST', '/links', { url: target })).status === 201, { deadlineMs: 10_000 })
+    await waitFor(async () => (await server.api('POST', '/links', { url: target })).status === 201, {
+      deadlineMs: 10_000,
+    })
   })
 
   it('shows no secret in its log', async () => {

@@ -1,9 +1,10 @@
 // `npm run serve`: one primary that supervises, and WORKERS processes that serve.
 import './node-version.js'
 import cluster from 'node:cluster'
-import { ConfigError, loadConfig, type Config } from './config.ts'
+import { ConfigError, limits, loadConfig, type Config } from './config.ts'
 import { openPostgres } from './connections/postgres.ts'
 import { openRedis } from './connections/redis.ts'
+import { upkeep } from './links/upkeep.ts'
 import { Refused } from './refusal.ts'
 import { supervise } from './supervisor.ts'
 import { readBuild } from './telemetry/build.ts'
@@ -28,6 +29,7 @@ async function primary(config: Config, log: Log): Promise<void> {
   })
   const hasRedis = config.redisUrl !== undefined || config.redisSentinels !== undefined
   const redis = hasRedis ? openRedis(config, { onError: ignore, onCommand: ignore }) : undefined
+  keepUp(config, log)
   await supervise(config, {
     log,
     build,
@@ -36,6 +38,28 @@ async function primary(config: Config, log: Log): Promise<void> {
     boot: () => boot(config, log),
     probes: { postgres: () => postgres.query('select 1'), redis: redis && (() => redis.ping()) },
   })
+}
+
+/** What is old is removed hourly, by one process of all; nobody waits for it, and what fails is tried an hour later. */
+function keepUp(config: Config, log: Log): void {
+  const run = async (): Promise<void> => {
+    const db = openPostgres({
+      url: config.databaseUrl,
+      name: 'quicklink-upkeep',
+      maxConnections: 1,
+      connectMs: probeMs,
+      queryMs: limits.upkeepMs,
+      onError: () => undefined,
+    })
+    try {
+      log.info({ removed: await upkeep(db) }, 'removed what is old')
+    } catch (error) {
+      log.warn({ err: error }, 'what is old could not be removed')
+    } finally {
+      await db.close()
+    }
+  }
+  setInterval(() => void run(), limits.upkeepEveryMs).unref()
 }
 
 async function worker(config: Config, log: Log): Promise<void> {

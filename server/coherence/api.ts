@@ -59,7 +59,9 @@ function codeFrom(text: string): Code {
 /** The row's trigger announces it like any change: every cache is told the truth anew, with a version of its own. */
 async function touch({ sql, truth, announcer }: CacheApiDeps, code: Code): Promise<number> {
   const asOf = announcer.asOf()
-  const [row] = await sql.query<{ version: number }>('update links set code = code where code = $1 returning version', [code])
+  const [row] = await sql.query<{ version: number }>('update links set code = code where code = $1 returning version', [
+    code,
+  ])
   if (!row) throw new QuickLinkError('not_found', `There is no link ${code}.`)
   const [known] = await truth.read([code])
   if (known) await announcer.announce(code, known, asOf)

@@ -36,7 +36,7 @@ export function startChecker(deps: CheckerDeps): Checker {
 
   const lookAgain = async (code: Code, [before]: [Known, Known]): Promise<void> => {
     const found = await difference(code)
-    if (found !== undefined && found[0].version === before.version) deps.onStale(code, ...found)
+    if (found?.[0].version === before.version) deps.onStale(code, ...found)
   }
 
   const check = async (code: Code): Promise<void> => {

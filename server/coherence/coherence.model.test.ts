@@ -25,10 +25,21 @@ const outage = fc.record({ atMs: when, pick, forMs, what: fc.constantFrom('refus
 const disaster = fc.record({
   atMs: when,
   pick,
-  what: fc.constantFrom('flush', 'evict', 'evict', 'snapshot', 'snapshot', 'restart', 'failover', 'split', 'dump', 'restore'),
+  what: fc.constantFrom(
+    'flush',
+    'evict',
+    'evict',
+    'snapshot',
+    'snapshot',
+    'restart',
+    'failover',
+    'split',
+    'dump',
+    'restore',
+  ),
 })
 const script: fc.Arbitrary<Step[]> = fc.array(
-  fc.oneof({ weight: 5, arbitrary: change }, { weight: 2, arbitrary: outage }, { weight: 4, arbitrary: disaster }) as fc.Arbitrary<Step>,
+  fc.oneof({ weight: 5, arbitrary: change }, { weight: 2, arbitrary: outage }, { weight: 4, arbitrary: disaster }),
   { minLength: 5, maxLength: 40 },
 )
 

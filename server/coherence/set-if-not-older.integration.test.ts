@@ -16,7 +16,10 @@ let redis: RedisConnection
 let cache: SharedCache
 
 beforeAll(async () => {
-  redis = openRedis({ ...noRedis, redisUrl: await freshRedis() }, { onError: () => undefined, onCommand: () => undefined })
+  redis = openRedis(
+    { ...noRedis, redisUrl: await freshRedis() },
+    { onError: () => undefined, onCommand: () => undefined },
+  )
   cache = createSharedCache(redis, lifetimes)
   await waitFor(() => redis.ready, { deadlineMs: 5000 })
 })
@@ -26,8 +29,9 @@ afterAll(() => {
 
 const noRedis = { redisSentinels: undefined, redisSentinelName: undefined, redisPassword: undefined }
 
-const known = fc.record({ version: fc.integer({ min: 0, max: 6 }), live: fc.boolean() }).map(
-  ({ version, live }): Known =>
+const known = fc
+  .record({ version: fc.integer({ min: 0, max: 6 }), live: fc.boolean() })
+  .map(({ version, live }): Known =>
     live && version > 0
       ? {
           code: '' as Code,
@@ -39,7 +43,7 @@ const known = fc.record({ version: fc.integer({ min: 0, max: 6 }), live: fc.bool
           version,
         }
       : absent(version),
-)
+  )
 const entry = fc.record({ code: fc.constantFrom(...codes), known }).map(({ code, known }) => ({
   code,
   known: isLink(known) ? { ...known, code } : known,

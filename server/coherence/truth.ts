@@ -114,7 +114,7 @@ export function createTruth(read: Sql, passes: Sql): Truth {
       const target = cursor?.to ?? row.snapshot
       const more = rows.length === limits.passChunk && cursor !== null && last !== undefined
       const next: Cursor = more
-        ? { identity, version, snapshot: cursor.snapshot, to: target, after: [String(last.xid), last.oid], atS }
+        ? { identity, version, snapshot: cursor.snapshot, to: target, after: [last.xid, last.oid], atS }
         : { identity, version, snapshot: target, atS }
       return { next, changes: rows.map(toChange) }
     },

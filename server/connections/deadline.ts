@@ -15,7 +15,7 @@ export function withDeadline<T>(promise: Promise<T>, ms: number, what: string): 
       },
       (error: unknown) => {
         clearTimeout(timer)
-        reject(error as Error)
+        reject(error)
       },
     )
   })

@@ -63,7 +63,13 @@ export function openPostgres(options: PostgresOptions): Postgres {
       } catch (error) {
         failure = error as Error
         // A connection that cannot even roll back is not given back to the pool.
-        if (await client.query('rollback').then(() => true, () => false)) failure = undefined
+        if (
+          await client.query('rollback').then(
+            () => true,
+            () => false,
+          )
+        )
+          failure = undefined
         throw error
       } finally {
         client.release(failure)
@@ -96,12 +102,14 @@ export function isUnavailable(error: unknown): boolean {
   if (state !== undefined) return /^(08|53|57|40)/.test(state) || state === '25006'
   if (error instanceof AggregateError) return error.errors.some(isUnavailable)
   if (!(error instanceof Error)) return false
-  const { code } = error as NodeJS.ErrnoException
+  const { code, syscall } = error as NodeJS.ErrnoException
+  if (code === 'ENOENT' && syscall === 'connect') return true
   return networkCodes.has(code ?? '') || unreachable.test(error.message)
 }
 
 const networkCodes = new Set(
-  'ECONNREFUSED ECONNRESET EPIPE ETIMEDOUT EHOSTUNREACH ENETUNREACH ENOTFOUND EAI_AGAIN ENOENT'.split(' '),
+  'ECONNREFUSED ECONNRESET EPIPE ETIMEDOUT EHOSTUNREACH ENETUNREACH ENOTFOUND EAI_AGAIN'.split(' '),
 )
 // What pg says without a code.
-const unreachable = /^(Connection terminated|timeout exceeded when trying to connect|timeout expired|Query read timeout|Client (was closed|has encountered))/
+const unreachable =
+  /^(Connection terminated|timeout exceeded when trying to connect|timeout expired|Query read timeout|Client (was closed|has encountered))/

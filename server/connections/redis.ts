@@ -111,7 +111,7 @@ export function openRedis(target: RedisTarget, hooks: RedisHooks): RedisConnecti
       await timed('del', client.unlink(...keys))
     },
     async unlinkMatching(pattern) {
-      for (let at = '0'; ; ) {
+      for (let at = '0'; ;) {
         const [next, keys] = await timed('scan', client.scan(at, 'MATCH', pattern, 'COUNT', 1000))
         if (keys.length > 0) await timed('del', client.unlink(...keys))
         if (next === '0') return

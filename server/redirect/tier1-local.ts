@@ -82,7 +82,7 @@ export function createTier1({ max, freshMs, graceMs, staleMaxMs, trustMs, nowMs 
     },
     expire(code) {
       const copy = held(code)
-      if (copy !== undefined) copy.freshUntilMs = 0
+      if (copy !== undefined) copy.freshUntilMs = -Infinity
     },
     stale(code) {
       const copy = held(code)

@@ -3,7 +3,8 @@
 // Reachability comes first: a connection that is not ready is a failure and feeds the breaker. Trust is asked second:
 // a Redis that this process has not just made fresh is left alone, unless Postgres cannot answer (`getUntrusted`).
 import { limits, type Config } from '../config.ts'
-import { Breaker, BreakerOpen } from '../connections/breaker.ts'
+import type { Breaker } from '../connections/breaker.ts'
+import { BreakerOpen } from '../connections/breaker.ts'
 import { DeadlineExceeded, withDeadline } from '../connections/deadline.ts'
 import { microBatch } from '../connections/micro-batch.ts'
 import type { Held } from '../coherence/schema.ts'
@@ -28,10 +29,7 @@ interface Tier2Deps {
   readonly cache: SharedCache
   readonly trust: Trust
   readonly breaker: Breaker
-  readonly config: Pick<
-    Config,
-    'redisTimeoutMs' | 'linkTtlS' | 'earlyRefreshZone' | 'earlyRefreshChance' | 'staleMaxS'
-  >
+  readonly config: Pick<Config, 'redisTimeoutMs' | 'linkTtlS' | 'earlyRefreshZone' | 'earlyRefreshChance' | 'staleMaxS'>
   readonly onFallback: (reason: FallbackReason) => void
   /** A link in the last part of its life was hit: somebody should read Postgres, in the background. */
   readonly onAgeing: (code: Code) => void

@@ -18,12 +18,12 @@ export async function steadily(
   const answers: (Answer & { path: string; atMs: number })[] = []
   const failures: string[] = []
   const under: Promise<void>[] = []
-  let done = false
+  const over = { yet: false }
   void until.finally(() => {
-    done = true
+    over.yet = true
   })
   const beganMs = performance.now()
-  for (let n = 0; !done; n++) {
+  for (let n = 0; !over.yet; n++) {
     const dueMs = beganMs + (n * 1000) / perSecond
     const aheadMs = dueMs - performance.now()
     if (aheadMs > 1) await pause(aheadMs)

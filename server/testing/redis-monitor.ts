@@ -17,8 +17,11 @@ export async function monitorRedis(url: string): Promise<RedisMonitor> {
   })
   socket.setEncoding('latin1').on('data', (chunk: string) => (text += chunk))
   socket.write(`${password === '' ? '' : `AUTH ${decodeURIComponent(password)}\r\n`}MONITOR\r\n`)
-  await waitFor(() => text.includes('+OK\r\n') && (password === '' || text.split('+OK').length > 2), { deadlineMs: 2000 })
+  await waitFor(() => text.includes('+OK\r\n') && (password === '' || text.split('+OK').length > 2), {
+    deadlineMs: 2000,
+  })
   return {
-    count: (command) => text.split('\n').filter((line) => line.includes(`] ${command}`) && !line.includes(' lua]')).length,
+    count: (command) =>
+      text.split('\n').filter((line) => line.includes(`] ${command}`) && !line.includes(' lua]')).length,
   }
 }

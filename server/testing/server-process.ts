@@ -79,7 +79,10 @@ function describe(
     output: () => output,
     async api(method, path, body) {
       const text = body === undefined ? undefined : JSON.stringify(body)
-      const headers = { Authorization: `Bearer ${key}`, ...(text === undefined ? {} : { 'Content-Type': 'application/json' }) }
+      const headers = {
+        Authorization: `Bearer ${key}`,
+        ...(text === undefined ? {} : { 'Content-Type': 'application/json' }),
+      }
       const answer = await send(url, method, `/api/v1${path}`, text, headers)
       return { ...answer, body: answer.text === '' ? {} : (JSON.parse(answer.text) as Record<string, unknown>) }
     },
@@ -92,7 +95,8 @@ function describe(
       child.kill(signal)
     },
     async kill() {
-      if (child.exitCode === null && child.signalCode === null && child.pid !== undefined) process.kill(-child.pid, 'SIGKILL')
+      if (child.exitCode === null && child.signalCode === null && child.pid !== undefined)
+        process.kill(-child.pid, 'SIGKILL')
       await ended
       rmSync(dataDir, { recursive: true, force: true })
     },

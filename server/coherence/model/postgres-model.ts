@@ -70,7 +70,10 @@ export class PostgresModel {
     const previous = this.#locks.get(code)
     let unlock = (): void => undefined
     const lock = new Promise<void>((resolve) => (unlock = resolve))
-    this.#locks.set(code, (previous ?? Promise.resolve()).then(() => lock))
+    this.#locks.set(
+      code,
+      (previous ?? Promise.resolve()).then(() => lock),
+    )
     await previous
     if (this.#flaws.earlyVersion) await this.#time.sleep(1)
     const version = early ?? ++this.#version

@@ -164,18 +164,22 @@ export class RedisClient implements SharedCache {
 
   /** There, done in one step, and back. In a hole the command waits in some buffer, and may yet arrive. */
   async #send<T>(command: (keys: Keys) => T): Promise<T> {
-    const { connection, server } = this
-    if (!server.up) throw new Error('refused')
+    const { connection } = this
+    const { server } = this
+    // Both change while this waits.
+    const up = (): boolean => server.up
+    const hole = (): boolean => server.hole
+    if (!up()) throw new Error('refused')
     await this.#time.sleep(this.#latencyMs())
     let late = false
-    while (server.hole) {
+    while (hole()) {
       late = true
       await this.#time.sleep(40)
     }
-    if ((late || !server.up || connection !== this.connection) && this.#random() < 0.5) throw new Error('lost')
+    if ((late || !up() || connection !== this.connection) && this.#random() < 0.5) throw new Error('lost')
     const result = command(server.keys)
     await this.#time.sleep(this.#latencyMs())
-    if (late || !server.up || server.hole || connection !== this.connection) throw new Error('the reply was lost')
+    if (late || !up() || hole() || connection !== this.connection) throw new Error('the reply was lost')
     return result
   }
 

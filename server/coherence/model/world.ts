@@ -22,7 +22,10 @@ export interface Flaws extends PostgresFlaws, RedisFlaws {
 }
 
 export type Step = { readonly atMs: number; readonly pick: number } & (
-  | { readonly what: 'update' | 'disable' | 'enable' | 'delete' | 'create' | 'expire' | 'rollback'; readonly openMs: number }
+  | {
+      readonly what: 'update' | 'disable' | 'enable' | 'delete' | 'create' | 'expire' | 'rollback'
+      readonly openMs: number
+    }
   | { readonly what: 'refuse' | 'hole' | 'noPostgres'; readonly forMs: number }
   | { readonly what: 'flush' | 'evict' | 'snapshot' | 'restart' | 'failover' | 'split' | 'restore' | 'dump' }
 )
@@ -184,13 +187,20 @@ export class World {
   }
 
   /** A state may be answered until its successor has been acknowledged for a second; by its own process, not at all. */
-  #mayAnswer(answer: Known, state: State, next: State | undefined, by: number, beganMs: number, nowMs: number): boolean {
+  #mayAnswer(
+    answer: Known,
+    state: State,
+    next: State | undefined,
+    by: number,
+    beganMs: number,
+    nowMs: number,
+  ): boolean {
     const graceMs = next?.by === by ? 0 : promiseMs
     if (next !== undefined && beganMs > next.acknowledgedMs + graceMs) return false
     const said = isLink(answer) && !isExpired(answer, epochMs + nowMs) ? answer : undefined
     const was = isLink(state.known) ? state.known : undefined
     if (said === undefined) return was === undefined || isExpired(was, epochMs + nowMs)
-    return was !== undefined && said.version === was.version && said.url === was.url
+    return said.version === was?.version && said.url === was.url
   }
 
   async #change(code: Code, by: number | undefined, what: string, openMs: number): Promise<void> {
