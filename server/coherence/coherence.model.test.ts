@@ -38,10 +38,27 @@ const disaster = fc.record({
     'restore',
   ),
 })
-const script: fc.Arbitrary<Step[]> = fc.array(
-  fc.oneof({ weight: 5, arbitrary: change }, { weight: 2, arbitrary: outage }, { weight: 4, arbitrary: disaster }),
-  { minLength: 5, maxLength: 40 },
+/** The classic: Redis comes back with what it knew before the change. */
+const resurrection = fc
+  .record({
+    atMs: fc.integer({ min: 200, max: runMs - 3000 }),
+    pick,
+    change: fc.constantFrom('update', 'disable', 'delete'),
+    back: fc.constantFrom('restart', 'failover', 'split'),
+  })
+  .map(({ atMs, pick, change, back }) => [
+    { atMs, pick, what: 'snapshot' },
+    { atMs: atMs + 100, pick: pick * 0.24, openMs: 1, what: change },
+    { atMs: atMs + 1500, pick, what: back },
+  ])
+const random = fc.oneof(
+  { weight: 5, arbitrary: change },
+  { weight: 2, arbitrary: outage },
+  { weight: 4, arbitrary: disaster },
 )
+const script = fc
+  .tuple(fc.array(random, { minLength: 5, maxLength: 40 }), fc.array(resurrection, { maxLength: 2 }))
+  .map(([steps, plots]) => [...steps, ...plots.flat()]) as fc.Arbitrary<Step[]>
 
 let uninstall: () => void
 

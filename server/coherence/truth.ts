@@ -61,26 +61,47 @@ const toKnown = (row: LinkRow): Known =>
       }
     : absent(row.version)
 
+const lastId = '9223372036854775807'
+
 // "Since" is exact: rows of transactions that the cursor's snapshot did not see and this statement's does, in whatever
-// order they began and committed. Row comparison walks the primary key of the outbox.
+// order they began and committed. Which those are is worked out from the two snapshots alone, as spans of the outbox's
+// primary key, each one index probe: what a transaction wrote that ended between them, and all after the first one's
+// end, save what still runs. A filter by pg_visible_in_snapshot would be shorter, and read the outbox again and again:
+// from its beginning, or from the oldest transaction that somebody left open.
 const changesSql = `
 with now as materialized (
-  select pg_current_snapshot() as snapshot, ql_identity() as identity,
-         (select last_value from link_version_seq) as version, floor(extract(epoch from clock_timestamp())) as at
+  select pg_current_snapshot() as snapshot, coalesce($2::pg_snapshot, pg_current_snapshot()) as target,
+         ql_identity() as identity, (select last_value from link_version_seq) as version,
+         floor(extract(epoch from clock_timestamp())) as at
+),
+edges as (
+  select pg_snapshot_xmax($1::pg_snapshot) as xid, 0::bigint as id
+  union all
+  select xid, ${lastId} from now, pg_snapshot_xip(now.target) as xid where xid >= pg_snapshot_xmax($1)
+),
+spans as (
+  select xid as from_xid, 0::bigint as from_id, xid as to_xid, ${lastId} as to_id
+  from now, pg_snapshot_xip($1) as xid where pg_visible_in_snapshot(xid, now.target)
+  union all
+  select xid, id, lead(xid, 1, pg_snapshot_xmax(now.target)) over (order by xid, id), 0 from now, edges
+),
+found as (
+  select o.* from spans s, lateral (
+    select o.xid, o.id, o.code, o.version, o.at from outbox o
+    where (o.xid, o.id) > (greatest(s.from_xid, $3::xid8),
+                           case when (s.from_xid, s.from_id) < ($3, $4::bigint) then $4 else s.from_id end)
+      and (o.xid, o.id) < (s.to_xid, s.to_id)
+    order by o.xid, o.id limit ${limits.passChunk}
+  ) o order by o.xid, o.id limit ${limits.passChunk}
 )
-select now.snapshot::text, now.identity, now.version, now.at::float8 as at, coalesce(found.rows, '[]') as rows
-from now, lateral (
+select now.snapshot::text, now.identity, now.version, now.at::float8 as at, coalesce(changes.rows, '[]') as rows
+from now, (
   select json_agg(c order by c.xid::text::bigint, c.oid) as rows from (
     select o.xid, o.id as oid, o.code as changed, o.version as drawn,
            extract(epoch from clock_timestamp() - o.at) as age, ${columns}
-    from outbox o left join links l on l.code = o.code
-    where o.xid >= pg_snapshot_xmin($1::pg_snapshot)
-      and (o.xid, o.id) > ($3::xid8, $4::bigint)
-      and not pg_visible_in_snapshot(o.xid, $1::pg_snapshot)
-      and pg_visible_in_snapshot(o.xid, coalesce($2::pg_snapshot, now.snapshot))
-    order by o.xid, o.id limit ${limits.passChunk}
+    from found o left join links l on l.code = o.code
   ) c
-) found`
+) changes`
 
 type ChangeRow = LinkRow & { xid: string; oid: number; changed: string; drawn: number; age: number }
 

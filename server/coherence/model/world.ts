@@ -1,3 +1,4 @@
+// Long because the world, what happens to it and who judges it are read together.
 // Three processes, two Redis servers, one Postgres, and a script of what happens to them. The processes run the real
 // code of tiers 1 to 3, of passes, trust and announcements; only what is behind the two connections is modelled.
 import { Breaker } from '../../connections/breaker.ts'
