@@ -11,17 +11,18 @@ export interface Databases {
 }
 
 export function openDatabases(config: Config, onError: (error: Error) => void): Databases {
-  const open = (name: string, maxConnections: number, queryMs: number): Postgres =>
+  const open = (name: string, maxConnections: number, queryMs: number, onlyIndexes = true): Postgres =>
     openPostgres({
       url: config.databaseUrl,
       name: `quicklink-${name}`,
       maxConnections,
       connectMs: limits.dbConnectMs,
       queryMs,
+      onlyIndexes,
       onError,
     })
   const redirects = open('redirects', limits.dbRedirectConnections, config.dbTimeoutMs)
-  const api = open('api', limits.dbApiConnections, config.apiDbTimeoutMs)
+  const api = open('api', limits.dbApiConnections, config.apiDbTimeoutMs, false)
   const passes = open('passes', 1, limits.passStepMs)
   const pools = [redirects, api, passes]
   // Open before they are needed: a lookup that has to connect first is late.

@@ -1,0 +1,56 @@
+// Writes docs/REFERENCE.md from the code: environment, limits and metrics. `npm run reference`; a test compares.
+import { readFileSync, writeFileSync } from 'node:fs'
+import { envName, fileSettings, settings } from '../server/config.ts'
+import { createMetrics } from '../server/telemetry/metrics.ts'
+
+const environment = Object.entries<{ fallback: string | undefined; why: string }>(settings).map(
+  ([key, { fallback, why }]) =>
+    `| \`${envName(key)}\` | ${key === 'workers' ? 'cores' : fallback === undefined ? '–' : `\`${fallback}\``} | ${why} |`,
+)
+
+const metrics = (await createMetrics().registry.getMetricsAsJSON()).map(({ name, help, values }) => {
+  const labels = new Set((values as { labels: object }[]).flatMap(({ labels }) => Object.keys(labels)))
+  labels.delete('le')
+  return `| \`${name}${labels.size > 0 ? `{${[...labels].join(',')}}` : ''}\` | ${help} |`
+})
+
+const config = readFileSync(new URL('../server/config.ts', import.meta.url), 'utf8')
+const limits = Array.from(
+  config.matchAll(/^ {2}\/\*\* (.+) \*\/\n((?: {2}[a-zA-Z]+: [\d_]+,\n)+)/gm),
+  ([, why, lines = '']) =>
+    Array.from(lines.matchAll(/([a-zA-Z]+): ([\d_]+)/g), ([, name, value]) => `| ${name} | ${value} | ${why} |`),
+).flat()
+
+writeFileSync(
+  new URL('../docs/REFERENCE.md', import.meta.url),
+  `# Reference
+
+Written from the code by \`npm run reference\`.
+
+## Environment
+
+${fileSettings.map((key) => `\`${envName(key)}\``).join(', ')} may also be given as \`…_FILE\`, the name of a file that
+holds the value. A set that cannot work is refused at the start, with a sentence that names the variable.
+
+| name | default | meaning |
+|---|---|---|
+${environment.join('\n')}
+
+## Limits
+
+Bounds that nobody needs to tune; they are in \`server/config.ts\`.
+
+| limit | value | what and why |
+|---|---|---|
+${limits.join('\n')}
+
+## Metrics
+
+On the ops port, at \`/metrics\`, all workers together: counters summed (a dead worker's totals are kept), gauges by their
+own rule. prom-client's process and Node metrics come on top.
+
+| metric | what it says |
+|---|---|
+${metrics.join('\n')}
+`,
+)
