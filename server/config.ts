@@ -259,6 +259,8 @@ export const limits = {
   /** Milliseconds for a request's headers, and for all of it: slow senders do not hold connections. */
   headersMs: 10_000,
   requestMs: 15_000,
+  /** Milliseconds between two looks at who is past these. */
+  lateCheckMs: 1000,
   /** Connections to the public port, per process: each is a file descriptor and a few kB; two processes fit into 32,768. */
   connections: 16_384,
   /** Bytes of answers that are kept for a client that does not read; node:http uses the same to pause. */

@@ -95,15 +95,21 @@ const requestOf = (often: number): fc.Arbitrary<string> =>
     .record({
       line: mostly(
         often,
-        fc.constantFrom(...codes).map((code) => `GET /${code} HTTP/1.1`),
+        mostly(2, fc.constantFrom('Labc123', 'Pabc123', 'Sabc123'), fc.constantFrom(...codes)).map((code) => `GET /${code} HTTP/1.1`),
         fc.constantFrom(...trickyLines),
       ),
-      host: mostly(often, fc.constant(['Host: a.example:8080']), fc.constant<string[]>([])),
+      host: mostly(often, fc.constant<string[]>(['Host: a.example:8080']), fc.constant<string[]>([])),
       fields: fc.array(mostly(often, fc.constantFrom(...plainFields), fc.constantFrom(...trickyFields)), { maxLength: 5 }),
       end: mostly(often, fc.constant('\r\n\r\n'), fc.constantFrom(...ends)),
       body: mostly(often, fc.constant(''), fc.constantFrom(...bodies)),
     })
     .map(({ line, host, fields, end, body }) => [line, ...host, ...fields].join('\r\n') + end + body)
+
+const mutation: fc.Arbitrary<Mutation> = fc.record({
+  at: fc.double({ min: 0, max: 0.999999, noNaN: true }),
+  byte: fc.oneof(fc.constantFrom(...oddBytes), fc.integer({ min: 0, max: 255 })),
+  how: fc.constantFrom('replace', 'insert', 'delete', 'repeat', 'flip'),
+})
 
 interface Mutation {
   readonly at: number
@@ -131,8 +137,8 @@ export const cases: fc.Arbitrary<Case> = fc
   .record({
     requests: fc.array(mostly(1, requestOf(40), requestOf(6)), { minLength: 1, maxLength: 3 }),
     mutations: fc.oneof(
-      { weight: 3, arbitrary: fc.constant<Mutation[]>([]) },
-      { weight: 2, arbitrary: fc.array(mutation, { minLength: 1, maxLength: 3 }) },
+      { weight: 2, arbitrary: fc.constant<Mutation[]>([]) },
+      { weight: 1, arbitrary: fc.array(mutation, { minLength: 1, maxLength: 3 }) },
     ),
     cuts: fc.oneof(
       { weight: 8, arbitrary: fc.constant('requests' as const) },

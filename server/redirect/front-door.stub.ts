@@ -152,7 +152,7 @@ export async function serve(pages: Server, { chunks, gaps, fin }: Case, withDoor
     rawAnswers = counted.statuses.length
     pages.emit('connection', socket)
   }
-  const door = createFrontDoor({ ...deps, handOver, keepAliveMs: 1e9, firstRequestMs: 1e9 })
+  const door = createFrontDoor({ ...deps, handOver, keepAliveMs: 1e9, firstRequestMs: 1e9, lateCheckMs: 1e9 })
   if (withDoor) door.accept(wire)
   else handOver(wire)
   for (const [i, chunk] of chunks.entries()) {

@@ -28,6 +28,8 @@ export interface FrontDoorDeps {
   readonly keepAliveMs: number
   /** For a connection that has not sent anything yet. */
   readonly firstRequestMs: number
+  /** How often idle connections are looked for: one timer for all of them, one store per request. */
+  readonly lateCheckMs: number
 }
 
 export interface FrontDoor {
@@ -38,9 +40,6 @@ export interface FrontDoor {
   /** Connections that have not been handed over. */
   readonly connections: number
 }
-
-/** How often idle connections are looked for. One timer for all of them, and one store per request. */
-const sweepMs = 1000
 
 class Door {
   readonly deps: FrontDoorDeps
@@ -194,7 +193,7 @@ export function createFrontDoor(deps: FrontDoorDeps): FrontDoor {
   const door = new Door(deps)
   const sweep = setInterval(() => {
     door.closeQuiet(deps.keepAliveMs, deps.firstRequestMs)
-  }, sweepMs)
+  }, deps.lateCheckMs)
   sweep.unref()
   return {
     accept(socket) {

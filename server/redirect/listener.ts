@@ -4,7 +4,7 @@ import { createServer as createHttpServer, type RequestListener, type Server as 
 import { createServer, type AddressInfo, type Server } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { limits, type Config } from '../config.ts'
-import { createFrontDoor } from './front-door.ts'
+import { createFrontDoor, type FrontDoor } from './front-door.ts'
 import type { RedirectDeps, RedirectHandler } from './handler.ts'
 
 export interface ListenerDeps extends Pick<RedirectDeps, 'resolver' | 'clicks' | 'onAnswer'> {
@@ -15,6 +15,10 @@ export interface ListenerDeps extends Pick<RedirectDeps, 'resolver' | 'clicks' |
   readonly onError: (error: Error) => void
 }
 
+type Bound =
+  | 'keepAliveMs' | 'headersMs' | 'requestMs' | 'lateCheckMs' | 'connections' | 'unreadBytes' | 'lingerMs' | 'drainMs' // prettier-ignore
+export type Bounds = Readonly<Record<Bound, number>>
+
 export interface Listener {
   readonly port: number
   /** Stops accepting, answers what is in flight, and lets nobody keep a connection. */
@@ -24,23 +28,25 @@ export interface Listener {
 export async function listen(
   { port, host, frontDoor }: Pick<Config, 'port' | 'host' | 'frontDoor'>,
   deps: ListenerDeps,
+  bounds: Bounds = limits,
 ): Promise<Listener> {
-  const http = createPages(deps)
+  const http = createPages(deps, bounds)
   const handOver = (socket: Duplex): void => {
     http.server.emit('connection', socket)
   }
   const door = createFrontDoor({
     ...deps,
     handOver,
-    keepAliveMs: limits.keepAliveMs,
-    firstRequestMs: limits.headersMs,
+    keepAliveMs: bounds.keepAliveMs,
+    firstRequestMs: bounds.headersMs,
+    lateCheckMs: bounds.lateCheckMs,
   })
   const server = createServer(
-    { noDelay: true, allowHalfOpen: true, highWaterMark: limits.unreadBytes },
+    { noDelay: true, allowHalfOpen: true, highWaterMark: bounds.unreadBytes },
     frontDoor === 'raw' ? door.accept : handOver,
   )
   // What one worker refuses is not offered to the next: without `dropMaxConnection` full workers would pass it around.
-  Object.assign(server, { maxConnections: limits.connections, dropMaxConnection: true })
+  Object.assign(server, { maxConnections: bounds.connections, dropMaxConnection: true })
   server.on('drop', deps.onRefused)
   try {
     await bind(server, port, host)
@@ -52,7 +58,7 @@ export async function listen(
   server.on('error', deps.onError)
   return {
     port: (server.address() as AddressInfo).port,
-    close: () => drain(server, http, door),
+    close: () => drain(server, http, door, bounds),
   }
 }
 
@@ -63,15 +69,18 @@ interface Pages {
   close(): void
 }
 
-function createPages({ redirects, pages }: ListenerDeps): Pages {
+function createPages({ redirects, pages }: ListenerDeps, bounds: Bounds): Pages {
   let draining = false
-  const server = createHttpServer((req, res) => {
+  const options = {
+    keepAliveTimeout: bounds.keepAliveMs,
+    headersTimeout: bounds.headersMs,
+    requestTimeout: bounds.requestMs,
+    connectionsCheckingInterval: bounds.lateCheckMs,
+  }
+  const server = createHttpServer(options, (req, res) => {
     if (draining) res.setHeader('Connection', 'close')
     if (!redirects.tryLocal(req, res)) pages(req, res)
   })
-  server.keepAliveTimeout = limits.keepAliveMs
-  server.headersTimeout = limits.headersMs
-  server.requestTimeout = limits.requestMs
   // It never listens itself. Without this event it would not keep a list of its connections, and enforce no time-out.
   server.emit('listening')
   return {
@@ -97,22 +106,22 @@ const bind = (server: Server, port: number, host: string): Promise<void> =>
 
 // A connection that was just used is likely to carry the next request already: closing it now would lose that one. It is
 // left alone for a moment, in which the next request is answered with `Connection: close`.
-async function drain(server: Server, http: Pages, door: ReturnType<typeof createFrontDoor>): Promise<void> {
+async function drain(server: Server, http: Pages, door: FrontDoor, bounds: Bounds): Promise<void> {
   const closed = new Promise<void>((resolve) => {
     server.close(() => {
       resolve()
     })
   })
   http.drain()
-  door.drain(limits.lingerMs)
+  door.drain(bounds.lingerMs)
   const linger = setTimeout(() => {
     door.drain(0)
     http.server.closeIdleConnections()
-  }, limits.lingerMs)
+  }, bounds.lingerMs)
   const stragglers = setTimeout(() => {
     door.closeAll()
     http.close()
-  }, limits.drainMs)
+  }, bounds.drainMs)
   await closed
   clearTimeout(linger)
   clearTimeout(stragglers)

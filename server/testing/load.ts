@@ -2,8 +2,16 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { send, type Answer } from './app.ts'
 
+export interface LoadAnswer extends Answer {
+  readonly path: string
+  /** When it was asked for, since the load began. */
+  readonly atMs: number
+  /** The same on the clock of `performance.now()`, to compare with other moments of a test. */
+  readonly startedMs: number
+}
+
 export interface LoadResult {
-  readonly answers: readonly (Answer & { path: string; atMs: number })[]
+  readonly answers: readonly LoadAnswer[]
   readonly failures: readonly string[]
   p(share: number): number
 }
@@ -15,7 +23,7 @@ export async function steadily(
   perSecond: number,
   until: Promise<unknown>,
 ): Promise<LoadResult> {
-  const answers: (Answer & { path: string; atMs: number })[] = []
+  const answers: LoadAnswer[] = []
   const failures: string[] = []
   const under: Promise<void>[] = []
   const over = { yet: false }
@@ -28,10 +36,11 @@ export async function steadily(
     const aheadMs = dueMs - performance.now()
     if (aheadMs > 1) await pause(aheadMs)
     const path = paths[n % paths.length] ?? '/'
-    const atMs = performance.now() - beganMs
+    const startedMs = performance.now()
+    const atMs = startedMs - beganMs
     under.push(
       send(base(), 'GET', path).then(
-        (answer) => void answers.push({ ...answer, path, atMs }),
+        (answer) => void answers.push({ ...answer, path, atMs, startedMs }),
         (error: unknown) => void failures.push(`${path} at ${atMs.toFixed(0)} ms: ${String(error)}`),
       ),
     )

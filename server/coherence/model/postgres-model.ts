@@ -64,6 +64,7 @@ export class PostgresModel {
     openMs: number,
     rollback = false,
   ): Promise<State | undefined> {
+    const epoch = this.#epoch
     const xid = this.#xid++
     this.#active.add(xid)
     const early = this.#flaws.earlyVersion ? ++this.#version : undefined
@@ -82,7 +83,8 @@ export class PostgresModel {
     await this.#time.sleep(openMs)
     this.#active.delete(xid)
     unlock()
-    if (rollback) return undefined
+    // A restore ends every session of the database that it replaces.
+    if (rollback || epoch !== this.#epoch) return undefined
     this.#rows.set(code, known)
     this.#outbox.push(row)
     return this.#remember(code, known)
@@ -101,19 +103,17 @@ export class PostgresModel {
   }
 
   truth(reach: () => Promise<void>): Truth {
+    const ask = async <T>(answer: () => T): Promise<T> => {
+      await reach()
+      const epoch = this.#epoch
+      const result = answer()
+      await reach()
+      if (epoch !== this.#epoch) throw new Error('the connection was lost')
+      return result
+    }
     return {
-      read: async (codes) => {
-        await reach()
-        const answer = codes.map((code) => this.state(code))
-        await reach()
-        return answer
-      },
-      changesSince: async (cursor) => {
-        await reach()
-        const answer = this.#changesSince(cursor)
-        await reach()
-        return answer
-      },
+      read: (codes) => ask(() => codes.map((code) => this.state(code))),
+      changesSince: (cursor) => ask(() => this.#changesSince(cursor)),
     }
   }
 

@@ -1,0 +1,99 @@
+// GET and HEAD /{code}, one block per status.
+import { beforeAll, describe, expect, it } from 'vitest'
+import { waitFor } from '../server/testing/wait-for.ts'
+import { quickLink, target, type QuickLink } from './quicklink.ts'
+
+let ql: QuickLink
+beforeAll(async () => {
+  ql = await quickLink()
+})
+
+describe('302', () => {
+  it('sends to the link, byte for byte, uncacheable, with no RateLimit fields', async () => {
+    const { status, headers, text } = await ql.get(`/${await ql.create()}`)
+    expect([status, headers.location, headers['cache-control'], text]).toEqual([302, target, 'no-store', ''])
+    expect(Object.keys(headers).filter((name) => name.includes('ratelimit'))).toEqual([])
+  })
+  it('by a custom code of each length and letter', async () => {
+    for (const code of ['abc', 'A-b_9', `c-${'x'.repeat(62)}`]) {
+      await ql.create({ code })
+      expect((await ql.get(`/${code}`)).status).toBe(302)
+    }
+  })
+  it('ignores a query', async () => {
+    const { status, headers } = await ql.get(`/${await ql.create()}?utm_source=x`)
+    expect([status, headers.location]).toEqual([302, target])
+  })
+  it('answers HEAD like GET', async () => {
+    const code = await ql.create()
+    const [head, get] = [await ql.get(`/${code}`, {}, 'HEAD'), await ql.get(`/${code}`)]
+    const { date: _, ...headHeaders } = head.headers
+    const { date: __, ...getHeaders } = get.headers
+    expect([head.status, headHeaders]).toEqual([get.status, getHeaders])
+  })
+  it.each([
+    ['https://bücher.example/straße?ü=ä#ö', 'https://xn--bcher-kva.example/stra%C3%9Fe?%C3%BC=%C3%A4#%C3%B6'],
+    ['https://例え.jp/道', 'https://xn--r8jz45g.jp/%E9%81%93'],
+    ['https://example.org/%0d%0aSet-Cookie:%20a=b', 'https://example.org/%0d%0aSet-Cookie:%20a=b'],
+    ['https://example.org/"quotes" and spaces', 'https://example.org/%22quotes%22%20and%20spaces'],
+  ])('%s comes back as the WHATWG URL serialises it', async (url, serialised) => {
+    const { headers } = await ql.get(`/${await ql.create({ url })}`)
+    expect(headers.location).toBe(serialised)
+    expect(headers['set-cookie']).toBeUndefined()
+  })
+})
+
+describe('301', () => {
+  it('for a permanent link, cacheable by the visitor for 90 s', async () => {
+    const { status, headers } = await ql.get(`/${await ql.create({ permanent: true })}`)
+    expect([status, headers.location, headers['cache-control']]).toEqual([301, target, 'private, max-age=90'])
+  })
+})
+
+describe('404', () => {
+  it.each(['/nothing1', '/ab', '/with.dot', '/with%20space', '/a/b', `/${'x'.repeat(65)}`, '/robots', '/', '/%00%00%00'])(
+    '%s',
+    async (path) => {
+      expect((await ql.get(path)).status).toBe(404)
+    },
+  )
+  it('for a disabled, a deleted and an expired link, and never again its target', async () => {
+    const [disabled, deleted] = [await ql.create(), await ql.create()]
+    const expiring = await ql.create({ expiresAt: new Date(Date.now() + 2000).toISOString() })
+    expect((await ql.get(`/${expiring}`)).status).toBe(302)
+    await ql.api('PATCH', `/links/${disabled}`, { enabled: false })
+    await ql.api('DELETE', `/links/${deleted}`)
+    for (const code of [disabled, deleted, expiring]) {
+      await waitFor(async () => (await ql.get(`/${code}`)).status === 404, { deadlineMs: 3000 })
+      for (let n = 0; n < 10; n++) expect((await ql.get(`/${code}`)).status).toBe(404)
+    }
+  })
+  it('comes back to life when it is enabled', async () => {
+    const code = await ql.create({ enabled: false })
+    expect((await ql.get(`/${code}`)).status).toBe(404)
+    await ql.api('PATCH', `/links/${code}`, { enabled: true })
+    await waitFor(async () => (await ql.get(`/${code}`)).status === 302, { deadlineMs: 1000 })
+  })
+  it('is a page for a browser, and a problem for a program', async () => {
+    const page = await ql.get('/nothing2', { Accept: 'text/html,application/xhtml+xml,*/*;q=0.8' })
+    expect(page.headers['content-type']).toContain('text/html')
+    const problem = await ql.get('/nothing2')
+    expect(problem.headers['content-type']).toBe('application/problem+json')
+    expect(JSON.parse(problem.text)).toMatchObject({ status: 404, code: 'not_found' })
+  })
+})
+
+describe('405', () => {
+  it.each(['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])('%s', async (method) => {
+    const { status, headers } = await ql.get('/abc1234', {}, method)
+    expect([status, headers.allow]).toEqual([405, 'GET, HEAD'])
+  })
+})
+
+describe('503', () => {
+  // What brings it about takes servers that fail: see server/app.integration.test.ts.
+  it('is never the answer while everything is up', async () => {
+    const answers = await Promise.all(Array.from({ length: 200 }, (_, n) => ql.get(`/absent-${n}`)))
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([404]))
+  })
+})

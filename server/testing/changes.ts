@@ -1,0 +1,174 @@
+// The four changes that a cache must not outlive, made while servers are under load, and what their answers say of it.
+import { openPostgres, type Postgres } from '../connections/postgres.ts'
+import type { Code } from '../link.ts'
+import { hintKey, linkKey } from '../coherence/schema.ts'
+import { send, type Answer } from './app.ts'
+import { steadily, type LoadAnswer } from './load.ts'
+import type { ServerProcess } from './server-process.ts'
+import { redisCommand } from './services.ts'
+import { waitFor } from './wait-for.ts'
+
+/** A Location, or the status of an answer that has none. */
+type Outcome = string | number
+
+export interface Change {
+  readonly what: string
+  readonly code: Code
+  readonly before: Outcome
+  readonly after: Outcome
+  make(): Promise<void>
+}
+
+/** When it was acknowledged, on the clock of the load. */
+export interface Made extends Change {
+  readonly atMs: number
+}
+
+/** The promise: a request that began later than this after the acknowledgement gets what is now. */
+export const promiseMs = 1000
+
+export const outcome = ({ status, headers }: Answer): Outcome => headers.location ?? status
+
+const destination = (code: string, which: string): string => `https://example.org/${code}/${which}`
+
+/** Disable, update, delete with re-creation, and creation of what was absent; by either server in turn. */
+export async function fourChanges(servers: readonly ServerProcess[], prefix: string): Promise<Change[]> {
+  const link = async (what: string, n: number, after: Outcome, make: (path: string, by: ServerProcess) => Promise<unknown>) => {
+    const code = `${prefix}-${what}` as Code
+    const by = servers[n % servers.length] as ServerProcess
+    const before = what === 'create' ? 404 : destination(code, 'before')
+    if (what !== 'create') await done(by, 201, 'POST', '/links', { code, url: before })
+    return { what, code, before, after, make: async () => void (await make(`/links/${code}`, by)) }
+  }
+  const after = (what: string): string => destination(`${prefix}-${what}`, 'after')
+  const create = (what: string, by: ServerProcess): Promise<unknown> =>
+    done(by, 201, 'POST', '/links', { code: `${prefix}-${what}`, url: after(what) })
+  return Promise.all([
+    link('disable', 0, 404, (path, by) => done(by, 200, 'PATCH', path, { enabled: false })),
+    link('update', 1, after('update'), (path, by) => done(by, 200, 'PATCH', path, { url: after('update') })),
+    link('recreate', 2, after('recreate'), async (path, by) => {
+      await done(by, 204, 'DELETE', path)
+      await create('recreate', by)
+    }),
+    link('create', 3, after('create'), (_, by) => create('create', by)),
+  ])
+}
+
+async function done(by: ServerProcess, status: number, method: string, path: string, body?: unknown): Promise<void> {
+  const answer = await by.api(method, path, body)
+  if (answer.status !== status) throw new Error(`${method} ${path} was answered ${answer.status}: ${answer.text}`)
+}
+
+export async function makeAll(changes: readonly Change[]): Promise<Made[]> {
+  const make = async (change: Change): Promise<Made> => {
+    await change.make()
+    return { ...change, atMs: performance.now() }
+  }
+  return Promise.all(changes.map(make))
+}
+
+/** Until every server has answered from Redis what is to be changed, so that Redis holds it. */
+export async function cacheAll(servers: readonly ServerProcess[], changes: readonly Change[], redisUrl: string) {
+  for (const { code, before } of changes) {
+    const key = before === 404 ? hintKey(code) : linkKey(code)
+    await waitFor(
+      async () => {
+        for (const { url } of servers) {
+          const answer = await send(url, 'GET', `/${code}`)
+          if (outcome(answer) !== before) throw new Error(`${code} was answered ${outcome(answer)}`)
+        }
+        return (await redisCommand(redisUrl, `EXISTS ${key}`)) === ':1'
+      },
+      { deadlineMs: 10_000 },
+    )
+  }
+}
+
+export interface Watched<T> {
+  readonly result: T
+  /** Of each server. */
+  readonly answers: readonly (readonly LoadAnswer[])[]
+  readonly failures: readonly string[]
+}
+
+/** Asks every server for every code, all the time that the work takes. */
+export async function underLoad<T>(
+  servers: readonly ServerProcess[],
+  changes: readonly Pick<Change, 'code'>[],
+  work: () => Promise<T>,
+  perSecond = 120,
+): Promise<Watched<T>> {
+  const working = work()
+  const paths = changes.map(({ code }) => `/${code}`)
+  const [result, ...loads] = await Promise.all([
+    working,
+    ...servers.map(({ url }) => steadily(() => url, paths, perSecond, working.catch(() => undefined))),
+  ])
+  return { result, answers: loads.map(({ answers }) => answers), failures: loads.flatMap(({ failures }) => failures) }
+}
+
+/** What is wrong with the answers: empty, when the promise was kept and the test could have seen it broken. */
+export function broken({ answers, failures }: Watched<unknown>, made: readonly Made[]): string[] {
+  const wrong = [...failures]
+  for (const change of made) {
+    const path = `/${change.code}`
+    answers.forEach((all, server) => {
+      const about = all.filter((answer) => answer.path === path)
+      const late = about.filter(({ startedMs }) => startedMs > change.atMs + promiseMs)
+      for (const answer of late) {
+        if (outcome(answer) === change.after) continue
+        const afterMs = (answer.startedMs - change.atMs).toFixed(0)
+        wrong.push(`server ${server}, ${afterMs} ms after ${change.what}: ${path} was ${outcome(answer)}`)
+      }
+      if (late.length < 5) wrong.push(`server ${server} was asked for ${path} only ${late.length} times afterwards`)
+    })
+  }
+  return wrong
+}
+
+/** What Redis holds and should not. */
+export async function oldInRedis(redisUrl: string, made: readonly Made[]): Promise<string[]> {
+  const found: string[] = []
+  for (const { code, before, after } of made) {
+    const value = (await redisCommand(redisUrl, `GET ${linkKey(code)}`)) ?? 'no answer'
+    const hint = await redisCommand(redisUrl, `EXISTS ${hintKey(code)}`)
+    if (typeof before === 'string' && value.includes(`"${before}"`)) found.push(`${code}: ${value}`)
+    if (typeof after === 'string' && value.includes('{"x":')) found.push(`${code}: ${value}`)
+    if (typeof after === 'string' && hint !== ':0') found.push(`${code}: a 404 hint beside a link`)
+    if (value === 'no answer') found.push(`${code}: Redis did not answer`)
+  }
+  return found
+}
+
+interface WorkerStatus {
+  readonly serving: boolean
+  readonly status: { readonly redis?: { trusted?: boolean; breaker?: string } } | null
+}
+
+/** Every worker of every server trusts the Redis that it talks to. */
+export async function allTrust(servers: readonly ServerProcess[], deadlineMs = 10_000): Promise<void> {
+  const trusts = async ({ opsUrl }: ServerProcess): Promise<boolean> => {
+    const { workers } = JSON.parse((await send(opsUrl, 'GET', '/statusz')).text) as { workers: WorkerStatus[] }
+    return workers.every(({ status }) => status?.redis?.trusted === true && status.redis.breaker === 'closed')
+  }
+  await waitFor(async () => (await Promise.all(servers.map(trusts))).every(Boolean), { deadlineMs, everyMs: 50 })
+}
+
+/** A person's own connection to the database. */
+export function handInPsql(databaseUrl: string): Postgres {
+  const onError = (): undefined => undefined
+  return openPostgres({ url: databaseUrl, name: 'hand', maxConnections: 2, connectMs: 5000, queryMs: 20_000, onError })
+}
+
+/** A transaction that began before the work and ends after it. */
+export async function besideOpenTransaction<T>(databaseUrl: string, work: () => Promise<T>): Promise<T> {
+  const hand = handInPsql(databaseUrl)
+  try {
+    return await hand.transaction(async (sql) => {
+      await sql.query('select pg_current_xact_id()')
+      return work()
+    })
+  } finally {
+    await hand.close()
+  }
+}

@@ -1,0 +1,118 @@
+// A primary and its replica, with passwords, and three Sentinels. The replica can be cut off, and the primary killed, so
+// that the Sentinels promote a replica which has not seen the last changes.
+//
+// It is cut off by a wrong password instead of by a proxy on its way to the primary: Sentinels see that a replica
+// follows another address than the one they watch, and set it right, past the proxy.
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { connect } from 'node:net'
+import { join } from 'node:path'
+import { afterAll, inject } from 'vitest'
+import { freePort, isOurs, start } from '../../embedded/process.ts'
+import { dieWithMe, newPassword, redisProgram, type LocalServer } from './local-services.ts'
+import { redisCommand, startRedisServer } from './services.ts'
+import { waitFor } from './wait-for.ts'
+
+export interface SentinelGroup {
+  /** What a server needs to find the primary. */
+  readonly env: Record<string, string>
+  readonly primary: LocalServer
+  readonly replica: LocalServer
+  /** From here on the replica gets nothing of what the primary does. */
+  cutReplica(): Promise<void>
+  /** The port of whoever the Sentinels call the primary. */
+  primaryPort(): Promise<number>
+}
+
+const name = 'quicklink'
+const quorum = 2
+const kills: (() => Promise<void>)[] = []
+
+afterAll(async () => {
+  await Promise.all(kills.splice(0).map((kill) => kill()))
+})
+
+export async function startSentinels(): Promise<SentinelGroup> {
+  const password = newPassword()
+  const config = [`masterauth ${password}`, 'save ""', 'repl-diskless-sync-delay 0']
+  const primary = await startRedisServer({ password, config })
+  const replica = await startRedisServer({ password, config: [...config, `replicaof 127.0.0.1 ${primary.port}`] })
+  await waitFor(async () => (await info(replica)).includes('master_link_status:up'), { deadlineMs: 15_000 })
+  const ports = await Promise.all([1, 2, 3].map(() => startSentinel(primary.port, password)))
+  const everyoneKnowsAll = async (): Promise<boolean> =>
+    (await Promise.all(ports.map((port) => ask(port, `SENTINEL MASTER ${name}`)))).every(
+      (state) => field(state, 'num-slaves') === '1' && field(state, 'num-other-sentinels') === '2',
+    )
+  await waitFor(everyoneKnowsAll, { deadlineMs: 20_000, everyMs: 50 })
+  return {
+    env: {
+      REDIS_SENTINELS: ports.map((port) => `127.0.0.1:${port}`).join(','),
+      REDIS_SENTINEL_NAME: name,
+      REDIS_PASSWORD: password,
+    },
+    primary,
+    replica,
+    async cutReplica() {
+      await redisCommand(replica.url, 'CONFIG SET masterauth not-the-password')
+      await redisCommand(replica.url, 'CLIENT KILL TYPE master')
+      await waitFor(async () => (await info(replica)).includes('master_link_status:down'), { deadlineMs: 5000 })
+    },
+    async primaryPort() {
+      const answers = await Promise.all(ports.map((port) => ask(port, `SENTINEL GET-MASTER-ADDR-BY-NAME ${name}`)))
+      const said = new Set(answers.map((answer) => Number(answer.trim().split('\r\n').at(-1))))
+      return said.size === 1 ? ([...said][0] as number) : NaN
+    },
+  }
+}
+
+const info = async (redis: LocalServer): Promise<string> => (await redisCommand(redis.url, 'INFO replication')) ?? ''
+
+/** The answer as it came; empty when there is none in time. */
+const ask = (port: number, command: string): Promise<string> =>
+  new Promise((resolve) => {
+    let answer = ''
+    const socket = connect(port, '127.0.0.1').setEncoding('utf8').setTimeout(500, () => socket.destroy())
+    socket.on('data', (text: string) => (answer += text)).on('error', () => undefined)
+    socket.on('close', () => {
+      resolve(answer.trim())
+    })
+    socket.end(`${command}\r\n`)
+  })
+
+/** Of a reply that lists names and values in turn. */
+function field(reply: string, name: string): string | undefined {
+  const lines = reply.split('\r\n')
+  return lines[lines.indexOf(name) + 2]
+}
+
+async function startSentinel(primaryPort: number, password: string): Promise<number> {
+  const port = await freePort()
+  const dir = join(inject('services').runDir, `sentinel-${port}`)
+  mkdirSync(dir, { mode: 0o700 })
+  const file = join(dir, 'sentinel.conf')
+  const lines = [
+    'bind 127.0.0.1',
+    `port ${port}`,
+    `dir ${dir}`,
+    `sentinel monitor ${name} 127.0.0.1 ${primaryPort} ${quorum}`,
+    `sentinel auth-pass ${name} ${password}`,
+    `sentinel down-after-milliseconds ${name} 500`,
+    `sentinel failover-timeout ${name} 3000`,
+  ]
+  writeFileSync(file, `${lines.join('\n')}\n`, { mode: 0o600 })
+  const child = await start({
+    file: (await redisProgram()).file,
+    args: [file, '--sentinel'],
+    cwd: dir,
+    env: { PATH: process.env['PATH'] },
+    logFile: join(dir, 'sentinel.log'),
+    detached: false,
+  })
+  const callOff = dieWithMe(child.pid)
+  kills.push(async () => {
+    callOff()
+    child.kill('SIGKILL')
+    await waitFor(() => !isOurs(child.pid, file), { deadlineMs: 5000 })
+  })
+  await waitFor(async () => (await ask(port, 'PING')) === '+PONG', { deadlineMs: 10_000 })
+  return port
+}
