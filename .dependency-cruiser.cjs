@@ -62,7 +62,8 @@ module.exports = {
     door('pino', '^server/telemetry/'),
     door('pino-pretty', '^server/telemetry/'),
     door('express', '^server/((redirect|links|tenants|api)/|[a-z]+/api\\.ts$|app\\.ts$)'),
-    door('lru-cache', '^server/(redirect/tier1|tenants/keys)'),
+    door('lru-cache', '^server/(redirect/tier1|tenants/keys|limits/absent-codes)'),
+    door('rate-limiter-flexible', '^server/limits/'),
   ],
   options: {
     doNotFollow: { path: 'node_modules' },

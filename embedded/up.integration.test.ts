@@ -80,7 +80,8 @@ test('a taken port, an impossible value and another mode are each refused with a
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as { port: number }
   const refused = async (more: NodeJS.ProcessEnv): Promise<string> => {
-    const { code, text } = await command('up', { DATA_DIR: `${dataDir}-refused`, ...more })
+    const ports = { PORT: String(await freePort()), OPS_PORT: String(await freePort()) }
+    const { code, text } = await command('up', { DATA_DIR: `${dataDir}-refused`, ...ports, ...more })
     expect(code).toBe(1)
     return text.trim()
   }

@@ -11,6 +11,8 @@ import { Breaker } from './connections/breaker.ts'
 import { openDatabases } from './connections/databases.ts'
 import { unavailable } from './errors.ts'
 import { apiRouter } from './api/router.ts'
+import type { Counters } from './limits/counters.ts'
+import { openLimits } from './limits/open.ts'
 import { createRedirectHandler, type RedirectDeps, type RedirectHandler } from './redirect/handler.ts'
 import { listen } from './redirect/listener.ts'
 import { answerProblem } from './redirect/pages.ts'
@@ -33,6 +35,8 @@ export interface AppDeps {
   readonly log: Log
   /** Known once Postgres has been reached; until then the API answers 503, and redirects what Redis knows. */
   readonly boot: Promise<BootResult>
+  /** Rate limits in memory, of all workers together; without them this process counts for itself. */
+  readonly counters?: Counters
 }
 
 const apiStarting = unavailable('The API is not ready: Postgres has not been reached yet.')
@@ -54,7 +58,7 @@ export async function startApp(config: Config, deps: AppDeps): Promise<App> {
 
 async function compose(
   config: Config,
-  { metrics, log, boot }: AppDeps,
+  { metrics, log, boot, counters }: AppDeps,
   releases: Release[],
   release: () => Promise<void>,
 ): Promise<App> {
@@ -140,6 +144,22 @@ async function compose(
     metrics.clicksSpooled.set(clicks.pending)
   })
 
+  const { admission, termsOf, absentCodes, rooms, ...held } = openLimits(config, {
+    sql: databases.api,
+    coherence,
+    breaker: breakers.redis,
+    counters,
+    onRateLimited: (tier) => {
+      metrics.rateLimited.inc({ tier })
+    },
+    onQuotaExceeded: () => {
+      metrics.tenantQuotaRejections.inc()
+    },
+    onError: (err, what) => {
+      log.warn({ err }, what)
+    },
+  })
+  releases.push(held.close)
   const redirectDeps: RedirectDeps = {
     resolver,
     clicks,
@@ -153,6 +173,7 @@ async function compose(
     onShed: () => {
       metrics.shed.inc({ reason: 'flights' })
     },
+    absentCodes,
   }
   const redirects = createRedirectHandler(redirectDeps)
 
@@ -160,7 +181,8 @@ async function compose(
   const announcer = coherence?.announcer ?? announceLocally(tier1)
   const cache = cacheRouter({ sql: databases.api, truth, announcer, peek: (code) => tier1.peek(code), coherence })
   void boot.then((booted) => {
-    api.use(apiRouter({ config, log, sql: databases.api, boot: booted, announcer, rooms: [cache] }))
+    const mine = { admission, termsOf, rooms: [cache, ...rooms] }
+    api.use(apiRouter({ config, log, sql: databases.api, boot: booted, announcer, ...mine }))
   })
   const server = await listen(config, {
     ...redirectDeps,

@@ -3,6 +3,8 @@
 import { readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { z } from 'zod'
+import { addressesSchema, trustProxySchema } from './limits/addresses.ts'
+import { tiersSchema } from './limits/tiers.ts'
 
 export class ConfigError extends Error {
   override readonly name = 'ConfigError'
@@ -129,10 +131,11 @@ export const settings = {
   rateLimitStore: oneOf(['redis', 'memory'], undefined, 'where creates are counted; redis if there is one'),
   rateLimitAggregatePerHour: whole(2000, 1, 1_000_000, 'creates of all standard tenants together'),
   notFoundPerMinute: whole(120, 1, 1_000_000, '404s of one address before it is told 429 for absent codes'),
-  scanAllowlist: text('loopback', 'addresses that are never held to it'),
+  scanAllowlist: setting(addressesSchema, 'loopback', 'addresses that are never held to it'),
   spoolMaxMb: whole(256, 1, 1_000_000, 'bound of the click spool on disk'),
   dynamicTtl: oneOf(['on', 'off'], 'off', 'lifetimes by traffic and change frequency'),
-  trustProxy: text('off', 'which hops may set X-Forwarded-*: off, a number of hops, or addresses'),
+  trustProxy: setting(trustProxySchema, 'off', 'which hops may set X-Forwarded-*: off, a number of hops, or addresses'),
+  tiers: setting(tiersSchema, '{}', 'JSON that overrides what the tiers standard and plus allow'),
   logLevel: oneOf(['debug', 'info', 'warn', 'error', 'silent'], 'info', 'how much is logged'),
 } satisfies Record<string, Setting<unknown>>
 
@@ -146,7 +149,7 @@ export type Config = { readonly [K in Exclude<keyof Settings, Optional>]: ValueO
 }
 
 /** May also be given as NAME_FILE, so that a secret need not stand in the environment. */
-export const fileSettings = ['ownerKey', 'codeSalt', 'databaseUrl', 'redisUrl', 'redisPassword'] as const
+export const fileSettings = ['ownerKey', 'codeSalt', 'databaseUrl', 'redisUrl', 'redisPassword', 'tiers'] as const
 
 export const envName = (key: string): string => key.replace(/[A-Z]/g, (c) => `_${c}`).toUpperCase()
 
@@ -263,12 +266,26 @@ export const limits = {
   lateCheckMs: 1000,
   /** Connections to the public port, per process: each is a file descriptor and a few kB; two processes fit into 32,768. */
   connections: 16_384,
+  /** Connections that wait to be accepted: everybody comes back at once after a restart. The kernel's own bound is below. */
+  backlog: 4096,
   /** Bytes of answers that are kept for a client that does not read; node:http uses the same to pause. */
   unreadBytes: 65_536,
   /** Milliseconds that a stop leaves a connection that was just used, for a request that may be on its way. */
   lingerMs: 250,
   /** Milliseconds that requests in flight get at a stop. */
   drainMs: 5000,
+  /** Seconds of a rate limit's window: limits are per hour. */
+  createWindowS: 3600,
+  /** Milliseconds that a worker waits for the primary process to count; then it counts for itself. */
+  primaryMs: 100,
+  /** Addresses whose 404s are counted, per process. */
+  scanAddresses: 10_000,
+  /** Tenants in the answer of a sync of all: beyond it they are synced, but not listed. */
+  syncsListed: 10_000,
+  /** Milliseconds between looks whether the nightly sync of quotas is due. */
+  nightlyEveryMs: 600_000,
+  /** Keys of a tenant that are listed, the newest first. */
+  keysListed: 1000,
   /** Milliseconds between estimates of how many absences Redis holds. */
   hintCountEveryMs: 15_000,
   /** Milliseconds between removals of what is old: links long dead, the outbox, idempotency keys. */

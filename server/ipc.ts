@@ -1,4 +1,5 @@
 // What a worker and its primary say to each other. Secrets travel here, and never by environment or command line.
+import type { CounterAnswer, CounterQuestion } from './limits/primary-counters.ts'
 import type { ReportSlice } from './telemetry/report.ts'
 
 /** A terminal sends its signals to primary and workers alike; an orchestrator to the primary. */
@@ -8,6 +9,7 @@ export type ToWorker<Boot> =
   /** The database has been reached and migrated. */
   | { readonly type: 'boot'; readonly result: Boot }
   | { readonly type: 'collect'; readonly request: number }
+  | CounterAnswer
   | { readonly type: 'stop' }
 
 export type ToPrimary =
@@ -16,4 +18,5 @@ export type ToPrimary =
   | { readonly type: 'serving'; readonly port: number }
   /** It cannot work in this environment, and neither could its replacement: a sentence for the person to act on. */
   | { readonly type: 'refused'; readonly sentence: string }
+  | CounterQuestion
   | ReportSlice

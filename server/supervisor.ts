@@ -6,6 +6,7 @@ import { ConfigError, limits, type Config } from './config.ts'
 import { isUnavailable } from './connections/postgres.ts'
 import { Crew } from './crew.ts'
 import { stopSignals, type ToPrimary } from './ipc.ts'
+import { createCounterDesk } from './limits/primary-counters.ts'
 import { refusal, Refused } from './refusal.ts'
 import type { Build } from './telemetry/build.ts'
 import { Fleet } from './telemetry/fleet.ts'
@@ -38,6 +39,8 @@ interface Supervision<Boot> {
   readonly deps: SupervisorDeps<Boot>
   readonly fleet: Fleet
   readonly end: (ending: Ending) => void
+  /** Rate limits in memory: of all workers together. */
+  readonly count: ReturnType<typeof createCounterDesk>
   phase: Phase
   /** Postgres has been asked once, so that 'ready' says something about it. */
   bootTried: boolean
@@ -62,6 +65,7 @@ export async function supervise<Boot>(config: Config, deps: SupervisorDeps<Boot>
     deps,
     fleet: new Fleet({ own }),
     end: ending.resolve,
+    count: createCounterDesk(limits.createWindowS),
     phase: 'starting',
     bootTried: false,
     booted: undefined,
@@ -114,6 +118,9 @@ function hear<Boot>(all: Supervision<Boot>, worker: Worker, message: ToPrimary):
     case 'serving':
       if (!all.served) deps.log.info({ port: message.port, workers: config.workers }, 'listening')
       all.served = true
+      break
+    case 'count':
+      void all.count(message).then((answer) => all.crew?.send(worker, answer))
       break
     case 'report':
       all.fleet.received(worker.id, message)

@@ -2,6 +2,7 @@
 import cluster from 'node:cluster'
 import { limits, type Config } from './config.ts'
 import { stopSignals, type ToPrimary, type ToWorker } from './ipc.ts'
+import { PrimaryCounters } from './limits/primary-counters.ts'
 import { refusal } from './refusal.ts'
 import type { Log } from './telemetry/log.ts'
 import type { Metrics } from './telemetry/metrics.ts'
@@ -16,7 +17,10 @@ interface RunningApp {
 export interface WorkerDeps<Boot> {
   readonly log: Log
   readonly metrics: Metrics
-  startApp(config: Config, deps: { metrics: Metrics; log: Log; boot: Promise<Boot> }): Promise<RunningApp>
+  startApp(
+    config: Config,
+    deps: { metrics: Metrics; log: Log; boot: Promise<Boot>; counters: PrimaryCounters },
+  ): Promise<RunningApp>
 }
 
 /** If it is killed, at most the counts of this time are lost to the totals. */
@@ -37,6 +41,7 @@ const tell = (message: ToPrimary): Promise<void> =>
 export async function work<Boot>(config: Config, deps: WorkerDeps<Boot>): Promise<void> {
   const { log, metrics } = deps
   const boot = Promise.withResolvers<Boot>()
+  const counters = new PrimaryCounters((question) => void tell(question), limits.primaryMs)
   let app: RunningApp | undefined
   let stopping = false
   const reporter = createReporter(metrics.registry, () => app?.status() ?? {}, tell)
@@ -68,6 +73,7 @@ export async function work<Boot>(config: Config, deps: WorkerDeps<Boot>): Promis
   })
   process.on('message', (message: ToWorker<Boot>) => {
     if (message.type === 'boot') boot.resolve(message.result)
+    if (message.type === 'counted') counters.heard(message)
     if (message.type === 'collect') void report(message.request)
     if (message.type === 'stop') void stop()
   })
@@ -75,7 +81,7 @@ export async function work<Boot>(config: Config, deps: WorkerDeps<Boot>): Promis
   await tell({ type: 'hello' })
 
   try {
-    app = await deps.startApp(config, { metrics, log, boot: boot.promise })
+    app = await deps.startApp(config, { metrics, log, boot: boot.promise, counters })
   } catch (error) {
     const sentence = refusal(error, config, 'public')
     if (sentence === undefined) throw error

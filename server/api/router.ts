@@ -6,6 +6,7 @@ import type { Postgres } from '../connections/postgres.ts'
 import { unavailable } from '../errors.ts'
 import { linksRouter } from '../links/api.ts'
 import { everyoneAdmitted, type Admission, type Announcer } from '../links/change-link.ts'
+import type { TermsOf } from '../links/terms.ts'
 import { authenticator } from '../tenants/keys.ts'
 import { notFound, problemHandler, rememberCaller, type Log } from './http.ts'
 
@@ -17,6 +18,8 @@ export interface ApiDeps {
   readonly announcer: Announcer
   /** Rate limit and tenant quota; without it every tenant may create. */
   readonly admission?: Admission
+  /** What a tenant's tier promises of a link; without it there is no bound. */
+  readonly termsOf?: TermsOf
   /** Routes of further rooms, below /api/v1, behind the same authentication. */
   readonly rooms?: readonly Router[]
 }
@@ -29,6 +32,7 @@ export function apiRouter(deps: ApiDeps): Router {
     preparation: preparation(config, log, deps.boot),
     announcer,
     admission: deps.admission ?? everyoneAdmitted,
+    termsOf: deps.termsOf ?? (() => Promise.resolve({ monthlyHits: null, lifeDays: null })),
     prepareMs: config.apiDbTimeoutMs,
     publicUrl: config.publicUrl,
   })

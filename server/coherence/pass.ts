@@ -70,7 +70,7 @@ export function createPass(deps: PassDeps): Pass {
       const found = await step(truth.changesSince(since))
       if (identity !== undefined && identity !== found.next.identity) local.clear()
       identity = found.next.identity
-      const why = unusable(since, found.next)
+      const why = unusable(since, found)
       if (why !== undefined || held === null || since === null) {
         await startOver(held, found.next, why ?? 'it has no cursor')
       } else if ((await apply(held, since, found)) === 'fresh') {
@@ -98,10 +98,10 @@ function parseCursor(held: string | null): Cursor | null {
 }
 
 /** Why this Redis cannot be brought up to date by applying changes. */
-function unusable(since: Cursor | null, now: Cursor): string | undefined {
+function unusable(since: Cursor | null, { next: now, ahead }: Changes): string | undefined {
   if (since === null) return undefined
   if (since.identity !== now.identity) return 'its cursor is of another database'
-  if (since.version > now.version) return 'the database has gone back'
+  if (since.version > now.version || ahead) return 'the database has gone back'
   if (now.atS - since.atS > (limits.outboxHours - 1) * 3600) return 'its cursor is older than the outbox'
   return undefined
 }

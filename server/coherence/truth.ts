@@ -25,6 +25,8 @@ export interface Changes {
   /** Where a cursor stands that has applied them. */
   readonly next: Cursor
   readonly changes: readonly Change[]
+  /** The cursor knows of transactions that this database has not begun yet: it has been restored. */
+  readonly ahead?: boolean
 }
 
 export interface Truth {
@@ -71,7 +73,7 @@ const lastId = '9223372036854775807'
 const changesSql = `
 with now as materialized (
   select pg_current_snapshot() as snapshot, coalesce($2::pg_snapshot, pg_current_snapshot()) as target,
-         ql_identity() as identity, (select last_value from link_version_seq) as version,
+         ql_identity() || '/' || ql_announcing() as identity, (select last_value from link_version_seq) as version,
          floor(extract(epoch from clock_timestamp())) as at
 ),
 edges as (
@@ -94,7 +96,7 @@ found as (
     order by o.xid, o.id limit ${limits.passChunk}
   ) o order by o.xid, o.id limit ${limits.passChunk}
 )
-select now.snapshot::text, now.identity, now.version, now.at::float8 as at, coalesce(changes.rows, '[]') as rows
+select now.snapshot::text, pg_snapshot_xmax($1) > pg_snapshot_xmax(now.snapshot) as ahead, now.identity, now.version, now.at::float8 as at, coalesce(changes.rows, '[]') as rows
 from now, (
   select json_agg(c order by c.xid::text::bigint, c.oid) as rows from (
     select o.xid, o.id as oid, o.code as changed, o.version as drawn,
@@ -120,7 +122,8 @@ export function createTruth(read: Sql, passes: Sql): Truth {
     async changesSince(cursor) {
       const [row] = await passes.query<{
         snapshot: string
-        identity: string
+        ahead: boolean | null
+        identity: string | null
         version: number
         at: number
         rows: ChangeRow[]
@@ -131,13 +134,15 @@ export function createTruth(read: Sql, passes: Sql): Truth {
       )
       if (!row) throw new Error('ql_meta is empty')
       const { identity, version, at: atS, rows } = row
+      // No pass succeeds, so no Redis is trusted, until they are on again; then it is another identity.
+      if (identity === null) throw new Error('a trigger of links is switched off: changes are not announced')
       const last = rows.at(-1)
       const target = cursor?.to ?? row.snapshot
       const more = rows.length === limits.passChunk && cursor !== null && last !== undefined
       const next: Cursor = more
         ? { identity, version, snapshot: cursor.snapshot, to: target, after: [last.xid, last.oid], atS }
         : { identity, version, snapshot: target, atS }
-      return { next, changes: rows.map(toChange) }
+      return { next, changes: rows.map(toChange), ahead: row.ahead === true }
     },
   }
 }

@@ -18,6 +18,8 @@ export interface RedisConnection {
   publish(channel: string, message: string): Promise<void>
   subscribe(channel: string, onMessage: (message: string) => void): void
   ping(): Promise<void>
+  /** For a library that brings commands of its own: the client, with the same options, deadlines not included. */
+  readonly client: object
   /** EVALSHA, re-loaded when Redis does not know it (it was restarted). */
   script(name: string, lua: string): (keys: readonly string[], args: readonly (string | number)[]) => Promise<unknown>
   close(): void
@@ -34,6 +36,7 @@ interface RedisHooks {
 
 const connectMs = 1000
 const silentMs = 1000
+const againMs = 100
 
 export function redisOptions(target: RedisTarget): RedisOptions {
   const common: RedisOptions = {
@@ -55,6 +58,8 @@ export function redisOptions(target: RedisTarget): RedisOptions {
       sentinels: target.redisSentinels,
       name: target.redisSentinelName ?? '',
       sentinelRetryStrategy: (attempt) => Math.min(1000, 50 * attempt),
+      // A Sentinel that does not answer must not keep us from asking the next one.
+      sentinelCommandTimeout: connectMs,
       failoverDetector: true,
     }
   }
@@ -75,13 +80,22 @@ export function redisOptions(target: RedisTarget): RedisOptions {
 const Client = Redis as unknown as new (options: RedisOptions) => Redis
 
 export function openRedis(target: RedisTarget, hooks: RedisHooks): RedisConnection {
-  const client = new Client(redisOptions(target))
+  let closed = false
+  const open = (options: RedisOptions): Redis => {
+    const made = new Client(options).on('error', hooks.onError)
+    // ioredis gives up for good when Sentinels tell of a failover while it asks one of them for the primary.
+    made.on('end', () => {
+      if (!closed) setTimeout(() => void made.connect().catch(() => undefined), againMs).unref()
+    })
+    return made
+  }
+  const client = open(redisOptions(target))
   let subscriber: Redis | undefined
   let connection = 0
   const another = (): void => {
     connection++
   }
-  client.on('ready', another).on('close', another).on('error', hooks.onError)
+  client.on('ready', another).on('close', another)
 
   const timed = async <T>(command: CommandKind, answer: Promise<T>): Promise<T> => {
     const beganMs = performance.now()
@@ -93,6 +107,7 @@ export function openRedis(target: RedisTarget, hooks: RedisHooks): RedisConnecti
   }
 
   return {
+    client,
     get ready() {
       return client.status === 'ready'
     },
@@ -133,9 +148,8 @@ export function openRedis(target: RedisTarget, hooks: RedisHooks): RedisConnecti
     subscribe(channel, onMessage) {
       // Its own connection: one that subscribes can ask nothing else. Silence is its normal state.
       const { socketTimeout: _, ...quiet } = redisOptions(target)
-      subscriber = new Client({ ...quiet, autoResubscribe: false })
+      subscriber = open({ ...quiet, autoResubscribe: false })
       const listening = subscriber
-      listening.on('error', hooks.onError)
       listening.on('ready', () => {
         listening.subscribe(channel).catch(hooks.onError)
       })
@@ -153,6 +167,7 @@ export function openRedis(target: RedisTarget, hooks: RedisHooks): RedisConnecti
       return (keys, args) => timed('eval', command.call(client, keys.length, ...keys, ...args))
     },
     close() {
+      closed = true
       client.disconnect()
       subscriber?.disconnect()
     },

@@ -25,11 +25,13 @@ import {
   patchSchema,
   toCursor,
 } from './input.ts'
-import { listLinks, readClicks, readLink, type LinkRow, type Scope } from './store.ts'
+import { listLinks, readClicks, readLink, type LinkPatch, type LinkRow, type Scope } from './store.ts'
+import { agreedExpiry, agreedHits, type TermsOf } from './terms.ts'
 
 export interface LinksApiDeps extends WriteDeps {
   /** What short URLs begin with, without a slash at the end. */
   readonly publicUrl: string
+  readonly termsOf: TermsOf
 }
 
 export function linksRouter(deps: LinksApiDeps): Router {
@@ -55,14 +57,15 @@ export function linksRouter(deps: LinksApiDeps): Router {
 async function create(deps: LinksApiDeps, request: Request, response: Response): Promise<void> {
   const { tenant } = callerOf(response)
   const body = parseBody(createSchema, request)
+  const terms = await deps.termsOf(tenant)
   const answer = await createLink(deps, {
     link: {
       tenant,
       url: parseDestination(body.url, ownHosts(deps, request)),
       permanent: body.permanent ?? false,
       enabled: body.enabled ?? true,
-      expiresAt: body.expiresAt ?? null,
-      monthlyHits: body.monthlyHits ?? null,
+      expiresAt: agreedExpiry(terms, body.expiresAt ?? null, Date.now()),
+      monthlyHits: agreedHits(terms, body.monthlyHits ?? null),
     },
     code: body.code === undefined ? undefined : parseCustomCode(body.code),
     idempotencyKey: idempotencyKey(request.get('Idempotency-Key'), body),
@@ -95,8 +98,23 @@ async function patch(deps: LinksApiDeps, request: Request<{ code: string }>, res
   const code = codeOf(request)
   const { url, ...rest } = parseBody(patchSchema, request)
   const given = url === undefined ? rest : { ...rest, url: parseDestination(url, ownHosts(deps, request)) }
-  const row = await changeLink(deps, code, scopeOf(callerOf(response)), given)
+  const scope = scopeOf(callerOf(response))
+  const row = await changeLink(deps, code, scope, await agreed(deps, code, scope, given))
   sendJson(response, 200, present(deps, row))
+}
+
+/** Whoever changes a link, it is held to the terms of its own tenant. */
+async function agreed(deps: LinksApiDeps, code: Code, scope: Scope, given: LinkPatch): Promise<LinkPatch> {
+  const { expiresAt, monthlyHits } = given
+  if (expiresAt === undefined && monthlyHits === undefined) return given
+  const link = await readLink(deps.db, code, scope)
+  if (!link) throw noLink(code)
+  const terms = await deps.termsOf(link.tenant)
+  return {
+    ...given,
+    ...(expiresAt === undefined ? {} : { expiresAt: agreedExpiry(terms, expiresAt, Date.now()) }),
+    ...(monthlyHits === undefined ? {} : { monthlyHits: agreedHits(terms, monthlyHits) }),
+  }
 }
 
 async function remove(deps: LinksApiDeps, request: Request<{ code: string }>, response: Response): Promise<void> {

@@ -4,7 +4,7 @@ import type { Postgres, Sql } from '../connections/postgres.ts'
 import { QuickLinkError, unavailable } from '../errors.ts'
 import type { Code, Known } from '../link.ts'
 import { isRestoredCopy } from './adopt.ts'
-import { claimKey, rememberAnswer, type IdempotencyKey } from './idempotency.ts'
+import { claimKey, earlierAnswer, rememberAnswer, type IdempotencyKey } from './idempotency.ts'
 import type { Mint } from './shortcode.ts'
 import {
   deleteLink as deleteRow,
@@ -25,12 +25,33 @@ export interface Announcer {
   announce(code: Code, known: Known, asOf: string | null): Promise<void>
 }
 
-/** Rate limit and quota: throws where a tenant may not create; what was taken goes back when nothing was created. */
+/** Rate limit and quota: `admit` throws where a tenant may not create. */
 export interface Admission {
-  admit(tenant: string): Promise<{ release(): Promise<void> }>
+  admit(tenant: string, code: Code | undefined): Promise<Admitted>
+  /** A link is to be deleted: what it took will be free again. */
+  depart(): Departure
 }
 
-export const everyoneAdmitted: Admission = { admit: () => Promise.resolve({ release: () => Promise.resolve() }) }
+export interface Admitted {
+  /** Around the insert, in its transaction: throws where no place is left. */
+  within<T>(sql: Sql, insert: () => Promise<T>): Promise<T>
+  /** The link is committed. */
+  done(): Promise<void>
+  /** Nothing was created: what was taken goes back. */
+  release(): Promise<void>
+}
+
+export interface Departure {
+  /** In the transaction of the delete. */
+  within(sql: Sql, tenant: string): Promise<void>
+  done(): Promise<void>
+}
+
+const nothing = (): Promise<void> => Promise.resolve()
+export const everyoneAdmitted: Admission = {
+  admit: () => Promise.resolve({ within: (_sql, insert) => insert(), done: nothing, release: nothing }),
+  depart: () => ({ within: nothing, done: nothing }),
+}
 
 export interface Minting {
   readonly mint: Mint
@@ -67,39 +88,48 @@ interface Created {
 }
 
 export async function createLink(deps: WriteDeps, request: CreateRequest): Promise<unknown> {
-  const admitted = await deps.admission.admit(request.link.tenant)
+  let admitted: Admitted
+  try {
+    admitted = await deps.admission.admit(request.link.tenant, request.code)
+  } catch (error) {
+    // Who asks again for what was created needs no place of its own.
+    const earlier = await earlierAnswer(deps.db, request.link.tenant, request.idempotencyKey)
+    if (earlier === undefined) throw error
+    return earlier
+  }
   let created: Created | undefined
   try {
     const asOf = deps.announcer.asOf()
-    created = await createOnce(deps, request)
+    created = await createOnce(deps, request, admitted)
     if (created.row) await announce(deps, created.row, asOf)
     return created.answer
   } finally {
-    if (!created?.row) await admitted.release()
+    await (created?.row ? admitted.done() : admitted.release())
   }
 }
 
-async function createOnce(deps: WriteDeps, request: CreateRequest): Promise<Created> {
+async function createOnce(deps: WriteDeps, request: CreateRequest, admitted: Admitted): Promise<Created> {
   try {
-    return await deps.db.transaction((sql) => create(sql, request, deps.preparation.current()))
+    return await deps.db.transaction((sql) => create(sql, request, deps.preparation.current(), admitted))
   } catch (error) {
     if (!(error instanceof RestoredCopy)) throw error
     const anew = await prepared(deps)
-    return await deps.db.transaction((sql) => create(sql, request, anew))
+    return await deps.db.transaction((sql) => create(sql, request, anew, admitted))
   }
 }
 
-async function create(sql: Sql, request: CreateRequest, minting: Minting): Promise<Created> {
+async function create(sql: Sql, request: CreateRequest, minting: Minting, admitted: Admitted): Promise<Created> {
   const { link, code, idempotencyKey, present } = request
   if (idempotencyKey) {
     const answer = await claimKey(sql, link.tenant, idempotencyKey)
     if (answer !== undefined) return { answer, row: undefined }
   }
   if (await isRestoredCopy(sql)) throw new RestoredCopy('the database is a restored copy')
-  const row =
+  const row = await admitted.within(sql, () =>
     code === undefined
-      ? await insertGenerated(sql, link, minting.mint, minting.saltGeneration)
-      : await insertCustom(sql, link, code)
+      ? insertGenerated(sql, link, minting.mint, minting.saltGeneration)
+      : insertCustom(sql, link, code),
+  )
   const answer = present(row)
   if (idempotencyKey) await rememberAnswer(sql, link.tenant, idempotencyKey.key, row, answer)
   return { answer, row }
@@ -121,8 +151,16 @@ async function prepared(deps: WriteDeps): Promise<Minting> {
 export const changeLink = (deps: WriteDeps, code: Code, scope: Scope, patch: LinkPatch): Promise<LinkRow> =>
   writeExisting(deps, code, (sql) => patchLink(sql, code, scope, patch))
 
-export const deleteLink = (deps: WriteDeps, code: Code, scope: Scope): Promise<LinkRow> =>
-  writeExisting(deps, code, (sql) => deleteRow(sql, code, scope))
+export async function deleteLink(deps: WriteDeps, code: Code, scope: Scope): Promise<LinkRow> {
+  const departure = deps.admission.depart()
+  const gone = await writeExisting(deps, code, async (sql) => {
+    const row = await deleteRow(sql, code, scope)
+    if (row) await departure.within(sql, row.tenant)
+    return row
+  })
+  await departure.done()
+  return gone
+}
 
 async function writeExisting(
   deps: WriteDeps,

@@ -9,12 +9,15 @@ import { touchLink } from './store.ts'
 
 const url = 'https://example.com/'
 const admissions = { taken: 0, released: 0, refuse: false }
+const nothing = () => Promise.resolve()
 const admission = {
   admit: () => {
     if (admissions.refuse) return Promise.reject(new QuickLinkError('rate_limited', 'Slow down.', { retryAfterS: 7 }))
     admissions.taken++
-    return Promise.resolve({ release: () => Promise.resolve(void admissions.released++) })
+    const release = () => Promise.resolve(void admissions.released++)
+    return Promise.resolve({ within: (_sql: unknown, insert: () => never) => insert(), done: nothing, release })
   },
+  depart: () => ({ within: nothing, done: nothing }),
 }
 
 let api: Api

@@ -19,10 +19,11 @@ const time = z
   .refine((at) => !Number.isNaN(at.getTime()), `must be ${timeForm}`)
 
 /** Expiry is exact to the second, so the rest is cut off, and the answer shows what holds. */
-const expiresAt = time
+export const futureTime = time
   .transform((at) => new Date(Math.floor(at.getTime() / 1000) * 1000))
   .refine((at) => at.getTime() > Date.now(), 'must be in the future')
-  .nullable()
+
+const expiresAt = futureTime.nullable()
 
 export const createSchema = z.strictObject(
   {

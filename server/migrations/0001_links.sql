@@ -75,6 +75,10 @@ create function ql_draw_version() returns trigger language plpgsql as $$
 begin
   new.version := nextval('link_version_seq');
   if tg_op = 'UPDATE' then
+    -- Where a hand has set the sequence back, news must not look older than what it follows.
+    if new.version <= old.version then
+      new.version := setval('link_version_seq', old.version + 1);
+    end if;
     new.updated_at := now();
   end if;
   return new;
@@ -132,6 +136,16 @@ create function ql_identity() returns text language sql stable as $$
     (select oid from pg_database where datname = current_database()),
     'links'::regclass::oid,
     (select epoch from ql_meta))
+$$;
+
+-- Whoever switches the triggers off, as pg_restore --disable-triggers does, changes links and announces nothing.
+-- Null while one of them is off or missing; afterwards another text than before, from that very commit on.
+create function ql_announcing() returns text language sql stable as $$
+  select string_agg(distinct xmin::text, '.') from pg_trigger
+  where tgrelid = 'links'::regclass and tgenabled in ('A', 'O')
+    and tgname in ('links_draw_version', 'links_announce_insert', 'links_announce_update', 'links_announce_delete',
+                   'links_announce_truncate')
+  having count(*) = 5
 $$;
 
 create table idempotency_keys (

@@ -12,14 +12,15 @@ import type { Copy } from './tier1-local.ts'
 
 const longAgoS = 1_000_000_000
 
-/** L, P: held, 302 or 301. X: held, but over. A: held as absent. H: held, but no header. S, T: a link (T: over), later.
+/** L, P: held, 302 or 301. B: the same, with a long URL. X: held, but over. A: held as absent. H: held, but no header. S, T: a link (T: over), later.
  *  U: nobody can say. O: too many flights. E: the ladder fails. Others: absent, later. */
 export function knownOf(code: string): Known {
-  if (!/^[LPXSTH]/.test(code)) return absent(1)
+  if (!/^[LPBXSTH]/.test(code)) return absent(1)
+  const path = code.startsWith('B') ? 'b'.repeat(8000) : code
   const link: Link = {
     code: code as Code,
     id: 7,
-    url: code.startsWith('H') ? 'https://example.com/\r\nSet-Cookie: a=b' : `https://example.com/${code}?a=b&c=%20#d`,
+    url: code.startsWith('H') ? 'https://example.com/\r\nSet-Cookie: a=b' : `https://example.com/${path}?a=b&c=%20#d`,
     permanent: code.startsWith('P'),
     expiresAtS: /^[XT]/.test(code) ? longAgoS : null,
     monthlyHits: null,
@@ -48,7 +49,7 @@ export function stubResolver(): Resolver {
     code.startsWith('U') ? { answer: 'unknown', source: 'none' } : { answer: knownOf(code), source: 'redis' }
   return {
     local(code) {
-      if (!/^[LPXAH]/.test(code)) return undefined
+      if (!/^[LPBXAH]/.test(code)) return undefined
       const copy = copies.get(code) ?? { known: knownOf(code), storedMs: 0, freshUntilMs: Infinity, prepared: undefined }
       copies.set(code, copy)
       return copy

@@ -14,6 +14,10 @@ export interface RedirectDeps {
   /** One per answer: its status, how long it took, and who knew (undefined: nobody was asked). */
   readonly onAnswer: (status: number, seconds: number, source: Source | 'local' | undefined) => void
   readonly onShed: () => void
+  /** Hears of every 404, and says when it should be a 429. */
+  readonly absentCodes?: {
+    onNotFound(peer: string | undefined, forwardedFor: string | undefined): { blocked: boolean; retryAfterS: number }
+  }
 }
 
 export interface RedirectHandler {
@@ -23,6 +27,10 @@ export interface RedirectHandler {
 }
 
 const notFound = new QuickLinkError('not_found', 'There is no link with this address.')
+const tooManyAbsent = (retryAfterS: number): QuickLinkError =>
+  new QuickLinkError('rate_limited', 'Too many addresses without a link were asked for. Please wait a minute.', {
+    retryAfterS,
+  })
 const cannotSay = unavailable('This link cannot be looked up at the moment. Please try again in a moment.')
 const overloaded = unavailable('Too many links are being looked up at the moment. Please try again in a moment.')
 const unfit = new QuickLinkError('internal', 'This link is not a URL that a redirect can carry.')
@@ -47,9 +55,15 @@ export function createRedirectHandler(deps: RedirectDeps): RedirectHandler {
     return prepared.status
   }
 
+  const answerAbsent = (req: IncomingMessage, res: ServerResponse): number => {
+    const said = req.headers['x-forwarded-for']
+    const verdict = deps.absentCodes?.onNotFound(req.socket.remoteAddress, Array.isArray(said) ? said.join() : said)
+    return answerProblem(req, res, verdict?.blocked ? tooManyAbsent(verdict.retryAfterS) : notFound)
+  }
+
   const answer = (req: IncomingMessage, res: ServerResponse, found: Answer): number => {
     if (found === 'unknown') return answerProblem(req, res, cannotSay)
-    if (!isLink(found) || isExpired(found, deps.nowMs())) return answerProblem(req, res, notFound)
+    if (!isLink(found) || isExpired(found, deps.nowMs())) return answerAbsent(req, res)
     const prepared = prepareKnown(found, deps.clicks)
     return prepared === undefined ? answerProblem(req, res, unfit) : redirect(req, res, prepared)
   }
@@ -77,7 +91,7 @@ export function createRedirectHandler(deps: RedirectDeps): RedirectHandler {
       }
       const code = codeOf(req.url ?? '')
       if (req.method !== 'GET' && req.method !== 'HEAD') return done(answerProblem(req, res, wrongMethod))
-      if (code === undefined) return done(answerProblem(req, res, notFound))
+      if (code === undefined) return done(answerAbsent(req, res))
       const asked = resolver.ask(code)
       if (asked === undefined) {
         deps.onShed()

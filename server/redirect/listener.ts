@@ -81,6 +81,8 @@ function createPages({ redirects, pages }: ListenerDeps, bounds: Bounds): Pages 
     if (draining) res.setHeader('Connection', 'close')
     if (!redirects.tryLocal(req, res)) pages(req, res)
   })
+  // Nothing sent and nothing read for so long: a client that does not take its answer is let go here too.
+  server.timeout = bounds.keepAliveMs
   // It never listens itself. Without this event it would not keep a list of its connections, and enforce no time-out.
   server.emit('listening')
   return {
@@ -98,7 +100,7 @@ function createPages({ redirects, pages }: ListenerDeps, bounds: Bounds): Pages 
 const bind = (server: Server, port: number, host: string): Promise<void> =>
   new Promise((resolve, reject) => {
     server.once('error', reject)
-    server.listen(port, host, () => {
+    server.listen({ port, host, backlog: limits.backlog }, () => {
       server.removeListener('error', reject)
       resolve()
     })
@@ -115,8 +117,11 @@ async function drain(server: Server, http: Pages, door: FrontDoor, bounds: Bound
   http.drain()
   door.drain(bounds.lingerMs)
   const linger = setTimeout(() => {
-    door.drain(0)
-    http.server.closeIdleConnections()
+    // Not before what has arrived by now is read: the process may have been too busy to see it.
+    setImmediate(() => {
+      door.drain(0)
+      http.server.closeIdleConnections()
+    })
   }, bounds.lingerMs)
   const stragglers = setTimeout(() => {
     door.closeAll()

@@ -70,14 +70,13 @@ export async function makeAll(changes: readonly Change[]): Promise<Made[]> {
 /** Until every server has answered from Redis what is to be changed, so that Redis holds it. */
 export async function cacheAll(servers: readonly ServerProcess[], changes: readonly Change[], redisUrl: string) {
   for (const { code, before } of changes) {
-    const key = before === 404 ? hintKey(code) : linkKey(code)
     await waitFor(
       async () => {
         for (const { url } of servers) {
           const answer = await send(url, 'GET', `/${code}`)
           if (outcome(answer) !== before) throw new Error(`${code} was answered ${outcome(answer)}`)
         }
-        return (await redisCommand(redisUrl, `EXISTS ${key}`)) === ':1'
+        return (await redisCommand(redisUrl, `EXISTS ${linkKey(code)} ${hintKey(code)}`)) === ':1'
       },
       { deadlineMs: 10_000 },
     )
@@ -90,6 +89,18 @@ export interface Watched<T> {
   readonly answers: readonly (readonly LoadAnswer[])[]
   readonly failures: readonly string[]
 }
+
+/** The same way back, for a database that is restored to what was before. */
+export const undone = (changes: readonly Change[]): Change[] =>
+  changes.map((change) => ({
+    ...change,
+    what: `${change.what}, undone`,
+    before: change.after,
+    after: change.before,
+    make: () => Promise.reject(new Error('only a restore undoes it')),
+  }))
+
+export const madeAt = (changes: readonly Change[], atMs: number): Made[] => changes.map((change) => ({ ...change, atMs }))
 
 /** Asks every server for every code, all the time that the work takes. */
 export async function underLoad<T>(
@@ -147,11 +158,13 @@ interface WorkerStatus {
 
 /** Every worker of every server trusts the Redis that it talks to. */
 export async function allTrust(servers: readonly ServerProcess[], deadlineMs = 10_000): Promise<void> {
-  const trusts = async ({ opsUrl }: ServerProcess): Promise<boolean> => {
-    const { workers } = JSON.parse((await send(opsUrl, 'GET', '/statusz')).text) as { workers: WorkerStatus[] }
-    return workers.every(({ status }) => status?.redis?.trusted === true && status.redis.breaker === 'closed')
+  const check = async ({ opsUrl }: ServerProcess): Promise<void> => {
+    const { text } = await send(opsUrl, 'GET', '/statusz')
+    const { workers } = JSON.parse(text) as { workers: WorkerStatus[] }
+    const good = workers.every(({ status }) => status?.redis?.trusted === true && status.redis.breaker === 'closed')
+    if (!good) throw new Error(text)
   }
-  await waitFor(async () => (await Promise.all(servers.map(trusts))).every(Boolean), { deadlineMs, everyMs: 50 })
+  await waitFor(async () => (await Promise.all(servers.map(check))).length, { deadlineMs, everyMs: 50 })
 }
 
 /** A person's own connection to the database. */

@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { afterAll, inject } from 'vitest'
 import { freePort, isOurs, start } from '../../embedded/process.ts'
 import { dieWithMe, newPassword, redisProgram, type LocalServer } from './local-services.ts'
-import { redisCommand, startRedisServer } from './services.ts'
+import { redisCommand, startFaultProxy, startRedisServer, type FaultProxy } from './services.ts'
 import { waitFor } from './wait-for.ts'
 
 export interface SentinelGroup {
@@ -17,6 +17,8 @@ export interface SentinelGroup {
   readonly env: Record<string, string>
   readonly primary: LocalServer
   readonly replica: LocalServer
+  /** On the way of the servers to the Sentinel that they ask first. */
+  readonly firstSentinel: FaultProxy
   /** From here on the replica gets nothing of what the primary does. */
   cutReplica(): Promise<void>
   /** The port of whoever the Sentinels call the primary. */
@@ -43,14 +45,17 @@ export async function startSentinels(): Promise<SentinelGroup> {
       (state) => field(state, 'num-slaves') === '1' && field(state, 'num-other-sentinels') === '2',
     )
   await waitFor(everyoneKnowsAll, { deadlineMs: 20_000, everyMs: 50 })
+  const [first, ...others] = ports as [number, number, number]
+  const firstSentinel = await startFaultProxy({ host: '127.0.0.1', port: first })
   return {
     env: {
-      REDIS_SENTINELS: ports.map((port) => `127.0.0.1:${port}`).join(','),
+      REDIS_SENTINELS: [firstSentinel.port, ...others].map((port) => `127.0.0.1:${port}`).join(','),
       REDIS_SENTINEL_NAME: name,
       REDIS_PASSWORD: password,
     },
     primary,
     replica,
+    firstSentinel,
     async cutReplica() {
       await redisCommand(replica.url, 'CONFIG SET masterauth not-the-password')
       await redisCommand(replica.url, 'CLIENT KILL TYPE master')

@@ -68,6 +68,7 @@ export class PostgresModel {
     const xid = this.#xid++
     this.#active.add(xid)
     const early = this.#flaws.earlyVersion ? ++this.#version : undefined
+    if (this.#flaws.earlyVersion) await this.#time.sleep((xid * 7) % 5)
     const previous = this.#locks.get(code)
     let unlock = (): void => undefined
     const lock = new Promise<void>((resolve) => (unlock = resolve))
@@ -76,7 +77,6 @@ export class PostgresModel {
       (previous ?? Promise.resolve()).then(() => lock),
     )
     await previous
-    if (this.#flaws.earlyVersion) await this.#time.sleep(1)
     const version = early ?? ++this.#version
     const known = make(this.state(code), version, () => ++this.#linkId)
     const row: OutboxRow = { xid, id: ++this.#outboxId, code, version }

@@ -1,0 +1,51 @@
+// Against those who try codes until they find links: an address that has collected many 404s is told 429 for absent codes
+// until the minute ends. Whether a code exists is looked up first, so a link redirects for everybody at all times; the 429
+// says no less than the 404, it only tells a scanner to stop.
+//
+// Each process counts for itself: with 8 workers an address gets up to 8 times as many. Sharing the counts would cost a
+// message per 404, which is what a scan has most of. With a proxy on the same machine and TRUST_PROXY off, every address
+// is loopback, which SCAN_ALLOWLIST leaves alone.
+import { LRUCache } from 'lru-cache'
+import { clientAddress, subscriberOf, type Matches, type TrustedHop } from './addresses.ts'
+
+export interface AbsentVerdict {
+  readonly blocked: boolean
+  /** Until the minute ends. */
+  readonly retryAfterS: number
+}
+
+export interface AbsentCodes {
+  /** An absent code was asked for, over this connection and with this X-Forwarded-For. */
+  onNotFound(peer: string | undefined, forwardedFor: string | undefined): AbsentVerdict
+}
+
+interface AbsentCodesOptions {
+  readonly perMinute: number
+  readonly allowed: Matches
+  readonly trusts: TrustedHop
+  /** Addresses that are remembered; whoever uses more than that at once is not held. */
+  readonly addresses: number
+  readonly nowMs: () => number
+  readonly onBlocked: () => void
+}
+
+const minuteMs = 60_000
+const fine: AbsentVerdict = { blocked: false, retryAfterS: 0 }
+
+export function createAbsentCodes(options: AbsentCodesOptions): AbsentCodes {
+  const counts = new LRUCache<string, { minute: number; count: number }>({ max: options.addresses })
+  return {
+    onNotFound(peer, forwardedFor) {
+      const address = clientAddress(peer, forwardedFor, options.trusts)
+      if (options.allowed(address)) return fine
+      const nowMs = options.nowMs()
+      const minute = Math.floor(nowMs / minuteMs)
+      const key = subscriberOf(address)
+      let seen = counts.get(key)
+      if (seen?.minute !== minute) counts.set(key, (seen = { minute, count: 0 }))
+      if (++seen.count <= options.perMinute) return fine
+      options.onBlocked()
+      return { blocked: true, retryAfterS: Math.max(1, Math.ceil(((minute + 1) * minuteMs - nowMs) / 1000)) }
+    },
+  }
+}

@@ -1,0 +1,81 @@
+// Who is asking: the address of the connection, or what the proxies in front say, as far as they are trusted.
+import { BlockList, isIP, isIPv4, isIPv6 } from 'node:net'
+import { z } from 'zod'
+
+export type Matches = (address: string) => boolean
+
+/** IPv4 written as IPv6 (::ffff:192.0.2.1), as a dual-stack listener says it, and zones (fe80::1%eth0) are taken off. */
+export function plainAddress(address: string): string {
+  const bare = address.replace(/^\[|\]$/g, '').split('%', 1)[0] ?? ''
+  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(bare)?.[1]
+  return mapped !== undefined && isIPv4(mapped) ? mapped : bare
+}
+
+const form = 'must be a list like loopback,192.0.2.7,10.0.0.0/8,2001:db8::/32'
+
+/** `loopback`, addresses and networks, separated by commas. */
+export const addressesSchema = z.string().transform((list, context): Matches => {
+  return parseAddresses(list) ?? refuse(context, form)
+})
+
+function parseAddresses(list: string): Matches | undefined {
+  const block = new BlockList()
+  for (const item of list.split(',').map((part) => part.trim())) if (!add(block, item)) return undefined
+  return (address) => isIP(address) !== 0 && block.check(address, isIPv6(address) ? 'ipv6' : 'ipv4')
+}
+
+function add(block: BlockList, item: string): boolean {
+  if (item === 'loopback') return add(block, '127.0.0.0/8') && add(block, '::1')
+  const [network = '', prefix, ...more] = item.split('/')
+  const family = isIP(network)
+  if (family === 0 || more.length > 0) return false
+  const type = family === 6 ? 'ipv6' : 'ipv4'
+  const bits = prefix === undefined ? (family === 6 ? 128 : 32) : /^\d{1,3}$/.test(prefix) ? Number(prefix) : NaN
+  if (!(bits <= (family === 6 ? 128 : 32))) return false
+  block.addSubnet(network, bits, type)
+  return true
+}
+
+/** Of the hops in front of us, nearest first: is the n-th one's word on who came to it to be believed? */
+export type TrustedHop = (address: string, n: number) => boolean
+
+export const trustProxySchema = z.string().transform((text, context): TrustedHop => {
+  if (text === 'off') return () => false
+  if (/^\d{1,2}$/.test(text)) {
+    const hops = Number(text)
+    return (_address, n) => n < hops
+  }
+  return parseAddresses(text) ?? refuse(context, `must be off, a number of hops, or ${form.slice('must be '.length)}`)
+})
+
+function refuse(context: z.RefinementCtx, message: string): never {
+  context.addIssue({ code: 'custom', message })
+  return z.NEVER
+}
+
+/** From the connection outwards, for as long as the one who says so is trusted and says an address. */
+export function clientAddress(peer: string | undefined, forwardedFor: string | undefined, trusts: TrustedHop): string {
+  const said = forwardedFor === undefined ? [] : forwardedFor.split(',').reverse()
+  let address = plainAddress(peer ?? '')
+  for (const [n, hop] of said.entries()) {
+    if (!trusts(address, n)) break
+    const next = plainAddress(hop.trim())
+    if (isIP(next) === 0) break
+    address = next
+  }
+  return address
+}
+
+/** Whoever has one IPv6 address has its /64. */
+export function subscriberOf(address: string): string {
+  if (!isIPv6(address)) return address
+  const [head = '', tail] = address.toLowerCase().split('::')
+  const groups = head === '' ? [] : head.split(':')
+  const after = tail === undefined || tail === '' ? [] : tail.split(':')
+  const missing = tail === undefined ? 0 : 8 - groups.length - after.length
+  const whole = [...groups, ...Array<string>(Math.max(0, missing)).fill('0'), ...after]
+  return whole
+    .slice(0, 4)
+    .map((group) => group.replace(/^0+(?=.)/, ''))
+    .join(':')
+}

@@ -1,0 +1,135 @@
+// May this tenant create a link now? Rate limit first, then a place in its quota; the last word on the place has Postgres,
+// in the transaction of the insert. What was taken goes back when no link came of it.
+import type { Sql } from '../connections/postgres.ts'
+import { QuickLinkError, unavailable } from '../errors.ts'
+import type { Code } from '../link.ts'
+import type { Admission, Admitted, Departure } from '../links/change-link.ts'
+import type { Directory } from '../tenants/directory.ts'
+import { readTenant } from '../tenants/store.ts'
+import { countAndRecord, lockTenant, recordOp, takesOver } from './quota-store.ts'
+import type { Acquired, RateLimit, RatedTenant } from './rate-limit.ts'
+import { linkLimit, newEntry, quotaTimes, type TenantQuota } from './tenant-quota.ts'
+import type { Tiers } from './tiers.ts'
+
+export interface AdmissionDeps {
+  readonly directory: Directory
+  readonly tiers: Tiers
+  readonly rateLimit: RateLimit
+  readonly windowS: number
+  /** undefined: there is no Redis, and Postgres decides alone. */
+  readonly quota: TenantQuota | undefined
+  readonly onRateLimited: (tier: 'standard' | 'plus' | 'unlimited' | 'aggregate') => void
+  readonly onQuotaExceeded: () => void
+}
+
+/** A write must have reached its commit by then; see tenant-quota.ts. The other half is for the commit itself. */
+const giveUpMs = (quotaTimes.youngS * 1000) / 2
+
+export function createAdmission(deps: AdmissionDeps): Admission {
+  return {
+    async admit(id, code) {
+      const tenant = await deps.directory.get(id)
+      const unit = await acquire(deps, tenant)
+      try {
+        return await takePlace(deps, id, linkLimit(deps.tiers, tenant), code, unit)
+      } catch (error) {
+        await unit.giveBack()
+        throw error
+      }
+    },
+    depart: () => departure(deps),
+  }
+}
+
+async function acquire(deps: AdmissionDeps, tenant: RatedTenant): Promise<Extract<Acquired, { granted: true }>> {
+  const acquired = await deps.rateLimit.tryAcquire(tenant)
+  if (acquired.granted) return acquired
+  const { by, window, endsInMs } = acquired
+  deps.onRateLimited(by === 'aggregate' ? 'aggregate' : tenant.tier)
+  const retryAfterS = Math.max(1, Math.ceil(endsInMs / 1000))
+  const policy = by === 'aggregate' ? '"all-tenants"' : '"creates"'
+  throw new QuickLinkError('rate_limited', whyLimited(by, window.limit), {
+    retryAfterS,
+    headers: {
+      'RateLimit-Policy': `${policy};q=${window.limit};w=${deps.windowS}`,
+      RateLimit: `${policy};r=${window.remaining};t=${retryAfterS}`,
+    },
+    members: { limit: window.limit, used: window.used, resetsAt: window.resetsAt.toISOString() },
+  })
+}
+
+const whyLimited = (by: 'tenant' | 'aggregate', limit: number): string =>
+  by === 'tenant'
+    ? `This tenant may create ${limit} links per hour: try again later.`
+    : `All tenants of this tier together may create ${limit} links per hour: try again later.`
+
+async function takePlace(
+  deps: AdmissionDeps,
+  tenant: string,
+  limit: number | null,
+  code: Code | undefined,
+  unit: { giveBack(): Promise<void> },
+): Promise<Admitted> {
+  const beganMs = performance.now()
+  const { quota } = deps
+  // A custom code may take over one of the tenant's own that has expired: that needs no further place.
+  const reserved = limit === null ? undefined : await quota?.reserve(tenant, limit, code !== undefined)
+  if (reserved?.full) throw exceeded(deps, reserved.used, reserved.limit)
+  const entry = reserved?.entry
+  let used = false
+
+  const refund = async (): Promise<void> => {
+    if (entry !== undefined && !used) await quota?.refund(tenant, entry)
+  }
+  return {
+    async within(sql, insert) {
+      used = false
+      const limitNow = await lock(deps, sql, tenant, limit !== null)
+      if (limitNow === null) return insert()
+      const takingOver = code !== undefined && (await takesOver(sql, tenant, code))
+      const created = await insert()
+      const count = await countAndRecord(sql, tenant, takingOver ? undefined : entry)
+      if (count > limitNow) throw exceeded(deps, count - 1, limitNow)
+      if (performance.now() - beganMs > giveUpMs) throw unavailable('This took too long: try again.')
+      used = !takingOver
+      return created
+    },
+    done: refund,
+    async release() {
+      used = false
+      await Promise.all([refund(), unit.giveBack()])
+    },
+  }
+}
+
+/** The limit as it is now. The lock is the stronger one only where a limit is expected, so that others do not queue. */
+async function lock(deps: AdmissionDeps, sql: Sql, tenant: string, expected: boolean): Promise<number | null> {
+  let terms = await lockTenant(sql, tenant, expected)
+  if (terms && !expected && linkLimit(deps.tiers, terms) !== null) terms = await lockTenant(sql, tenant, true)
+  if (!terms) throw new QuickLinkError('forbidden', 'This tenant has been deleted.')
+  return linkLimit(deps.tiers, terms)
+}
+
+function exceeded(deps: AdmissionDeps, used: number, limit: number): QuickLinkError {
+  deps.onQuotaExceeded()
+  return new QuickLinkError('quota_exceeded', `This tenant has ${used} of ${limit} links: delete some first.`, {
+    members: { used, limit },
+  })
+}
+
+function departure({ tiers, quota }: AdmissionDeps): Departure {
+  let gone: { tenant: string; entry: string; atMs: number } | undefined
+  return {
+    async within(sql, tenant) {
+      gone = undefined
+      const terms = quota && (await readTenant(sql, tenant))
+      if (!terms || linkLimit(tiers, terms) === null) return
+      const entry = newEntry('-')
+      await recordOp(sql, tenant, entry)
+      gone = { tenant, entry, atMs: performance.now() }
+    },
+    async done() {
+      if (gone && performance.now() - gone.atMs < giveUpMs) await quota?.refund(gone.tenant, gone.entry)
+    },
+  }
+}

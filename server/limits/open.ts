@@ -1,0 +1,111 @@
+// The limits of one process, put together.
+import type { Coherence } from '../coherence/open.ts'
+import { limits, type Config } from '../config.ts'
+import type { Breaker } from '../connections/breaker.ts'
+import type { Postgres } from '../connections/postgres.ts'
+import type { Admission } from '../links/change-link.ts'
+import type { TermsOf } from '../links/terms.ts'
+import { tenantsRouter } from '../tenants/api.ts'
+import { createDirectory } from '../tenants/directory.ts'
+import { createAbsentCodes, type AbsentCodes } from './absent-codes.ts'
+import { createAdmission } from './admission.ts'
+import { limitsRouter } from './api.ts'
+import { askRedis } from './ask-redis.ts'
+import { insured, memoryCounters, redisCounters, type Counters } from './counters.ts'
+import { createQuotaSync } from './quota-sync.ts'
+import { createRateLimit } from './rate-limit.ts'
+import { createTenantQuota } from './tenant-quota.ts'
+
+export interface Limits {
+  readonly admission: Admission
+  readonly termsOf: TermsOf
+  readonly absentCodes: AbsentCodes
+  readonly rooms: readonly ReturnType<typeof limitsRouter>[]
+  close(): Promise<void>
+}
+
+interface LimitsDeps {
+  readonly sql: Postgres
+  readonly coherence: Coherence | undefined
+  readonly breaker: Breaker
+  /** Those of the primary process; without one this process counts for itself. */
+  readonly counters: Counters | undefined
+  readonly onRateLimited: (tier: 'standard' | 'plus' | 'unlimited' | 'aggregate' | 'address') => void
+  readonly onQuotaExceeded: () => void
+  readonly onError: (error: unknown, what: string) => void
+}
+
+export function openLimits(config: Config, deps: LimitsDeps): Limits {
+  const { sql, coherence } = deps
+  const { tiers } = config
+  const redis = coherence?.redis
+  const ask = redis && askRedis(redis, deps.breaker, config.redisTimeoutMs)
+  const directory = createDirectory(sql)
+
+  const own = memoryCounters(limits.createWindowS)
+  const inMemory = deps.counters ? insured(deps.counters, own) : own
+  const inRedis = config.rateLimitStore === 'redis' && redis && ask
+  const counters = inRedis ? insured(redisCounters(redis.client, ask, limits.createWindowS), inMemory) : inMemory
+  const rateLimit = createRateLimit({ counters, tiers, aggregatePerHour: config.rateLimitAggregatePerHour })
+
+  const quota = redis && ask && createTenantQuota({ sql, tiers, redis, ask, trusted: coherence.trusted })
+  const quotaSync = createQuotaSync(sql, quota)
+  const admission = createAdmission({
+    directory,
+    tiers,
+    rateLimit,
+    windowS: limits.createWindowS,
+    quota,
+    onRateLimited: deps.onRateLimited,
+    onQuotaExceeded: deps.onQuotaExceeded,
+  })
+  const nights = startNights(() => quotaSync.nightly(), deps.onError)
+  return {
+    admission,
+    termsOf: async (id) => tiers[(await directory.get(id)).tier],
+    absentCodes: createAbsentCodes({
+      perMinute: config.notFoundPerMinute,
+      allowed: config.scanAllowlist,
+      trusts: config.trustProxy,
+      addresses: limits.scanAddresses,
+      nowMs: Date.now,
+      onBlocked: () => {
+        deps.onRateLimited('address')
+      },
+    }),
+    rooms: [
+      limitsRouter({ sql, directory, tiers, rateLimit, quotaSync }),
+      tenantsRouter({
+        sql,
+        async onChanged(tenant) {
+          directory.forget(tenant)
+          // Redis hears of it now if it can; if not, its next refusal is not believed.
+          await quotaSync.one(tenant).catch(() => undefined)
+        },
+      }),
+    ],
+    close: nights.stop,
+  }
+}
+
+function startNights(
+  nightly: () => Promise<boolean>,
+  onError: LimitsDeps['onError'],
+): { stop(): Promise<void> } {
+  let running = Promise.resolve()
+  const timer = setInterval(() => {
+    running = nightly().then(
+      () => undefined,
+      (error: unknown) => {
+        onError(error, 'the nightly sync of quotas failed')
+      },
+    )
+  }, limits.nightlyEveryMs)
+  timer.unref()
+  return {
+    async stop() {
+      clearInterval(timer)
+      await running
+    },
+  }
+}

@@ -1,0 +1,41 @@
+// Who a tenant is, for those who have to know it with every request: remembered for half a second.
+import type { Sql } from '../connections/postgres.ts'
+import { QuickLinkError } from '../errors.ts'
+import type { TierName } from '../limits/tiers.ts'
+import { readTenant } from './store.ts'
+
+const rememberedMs = 500
+const rememberedMax = 1000
+
+export interface TenantTerms {
+  readonly id: string
+  readonly tier: TierName
+  readonly linkQuota: number | null
+}
+
+export interface Directory {
+  /** Throws `not_found` where there is no such tenant. */
+  get(id: string): Promise<TenantTerms>
+  /** It has just been changed by this process. */
+  forget(id: string): void
+}
+
+export function createDirectory(sql: Sql, nowMs: () => number = () => performance.now()): Directory {
+  const known = new Map<string, { tenant: TenantTerms; untilMs: number }>()
+  return {
+    async get(id) {
+      const askedAtMs = nowMs()
+      const remembered = known.get(id)
+      if (remembered && remembered.untilMs > askedAtMs) return remembered.tenant
+      known.delete(id)
+      const tenant = await readTenant(sql, id)
+      if (!tenant) throw new QuickLinkError('not_found', `There is no tenant ${id}.`)
+      if (known.size >= rememberedMax) known.delete(known.keys().next().value ?? '')
+      known.set(id, { tenant, untilMs: askedAtMs + rememberedMs })
+      return tenant
+    },
+    forget(id) {
+      known.delete(id)
+    },
+  }
+}
