@@ -17,7 +17,7 @@ const log = createLog(config)
 let attempts = 0
 const boot = async (): Promise<string> => {
   await pause(100)
-  if (++attempts <= 2) throw new Error('connect ECONNREFUSED')
+  if (++attempts <= 2) throw Object.assign(new Error('nobody listens'), { code: 'ECONNREFUSED' })
   return 'the salt'
 }
 

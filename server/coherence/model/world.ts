@@ -307,7 +307,9 @@ export class World {
     const replica = this.#primary === this.#servers[0] ? this.#servers[1] : this.#servers[0]
     replica.restore(this.#snapshots.at(-1) ?? this.#primary.snapshot())
     this.#primary = replica
-    for (const { redis } of processes) redis.reconnect(replica)
+    // Whoever talks to it already is disconnected: Sentinel kills the clients of a server whose role it changes.
+    this.#reconnect(replica)
+    for (const { redis } of processes) if (redis.server !== replica) redis.reconnect(replica)
   }
 
   #healAll(): void {
