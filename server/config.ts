@@ -231,8 +231,10 @@ export const limits = {
   redisQueue: 10_000,
   /** Cache fills under way at once, per process; a fill beyond it is dropped, the next reader fills. */
   fillsInFlight: 16,
-  /** Changes that a pass takes at a time: bounds how long one script holds Redis. */
+  /** Changes that a pass looks up and writes at a time: bounds how long one script holds Redis. */
   passChunk: 500,
+  /** When there are more: codes that it makes Redis forget at a time, for about as long. */
+  passBulk: 2000,
   /** Milliseconds for one step of a pass. */
   passStepMs: 400,
   /** Milliseconds between passes that nudges start: at most this often, however much is written. */

@@ -5,8 +5,9 @@
 //        │                    ▼                                                    │
 //        └── drop the cursor, unlink everything, set a cursor ◀────────────────────┴─▶ begin again
 //
-// There is no leader and no lock: passes of all processes run side by side, whoever moves the cursor first has done the
-// work for the others, and a long list of changes is worked off by all of them, a chunk each.
+// There is no leader and no lock: passes of all processes run side by side, and whoever moves the cursor first has done
+// the work for the others. Of a long list of changes (a bulk load) only the codes are read, and what Redis holds of them
+// is forgotten instead of rewritten: whoever is asked for one of them asks Postgres, and fills.
 import { limits } from '../config.ts'
 import type { Code, Known } from '../link.ts'
 import { withDeadline } from '../connections/deadline.ts'
@@ -17,6 +18,8 @@ import type { Changes, Cursor, Truth } from './truth.ts'
 export interface LocalCopies {
   /** Newer news of a code that may be held; never takes the place of anything newer. */
   amend(code: Code, known: Known): void
+  /** What is held of it has changed. */
+  expire(code: Code): void
   /** Nothing remembered can be compared with this database. */
   clear(): void
 }
@@ -49,11 +52,17 @@ export function createPass(deps: PassDeps): Pass {
     }
   }
 
-  const apply = async (held: string, since: Cursor, { next, changes }: Changes): Promise<'fresh' | 'again'> => {
+  const apply = async (held: string, since: Cursor, found: Changes): Promise<'fresh' | 'again'> => {
+    const { next, changes, forget } = found
     for (const { code, known } of changes) local.amend(code, known)
-    const idle = changes.length === 0 && since.to === undefined && next.atS - since.atS < limits.cursorIdleS
+    for (const code of forget) local.expire(code)
+    const idle = changes.length + forget.length === 0 && since.to === undefined && next.atS - since.atS < limits.cursorIdleS
     if (!idle) {
-      if ((await step(cache.advance(held, JSON.stringify(next), latest(changes)))) === 'moved') return 'again'
+      if ((await step(cache.advance(held, JSON.stringify(next), latest(changes), forget))) === 'moved') {
+        // Somebody else works off the long list: reading every part of it too would only slow that down.
+        if (forget.length > 0) await new Promise((resolve) => setTimeout(resolve, limits.nudgeGapMs))
+        return 'again'
+      }
       for (const { ageS } of changes) deps.onApplied(ageS)
     }
     // A chunk of a longer list, or the end of a list that began before this step: there may be more.

@@ -98,6 +98,21 @@ it('writes what the model writes: never over a newer version, never after the cu
   )
 })
 
+it('forgets all that is held of many codes, in one step with the cursor', async () => {
+  const [one, two] = codes as [Code, Code]
+  const many = [one, ...Array.from({ length: 1500 }, (_, n) => `other-${n}` as Code), two]
+  await redis.unlink([cursorKey, ...codes.flatMap((code) => [linkKey(code), hintKey(code)])])
+  await cache.advance(null, 'first', [])
+  await cache.put({ code: one, known: absent(4) }, 'first')
+  await cache.put({ code: two, known: absent(0) }, 'first')
+  const before = await stateOfRedis()
+  expect([before.links.size, before.hints.size]).toEqual([1, 1])
+  expect(await cache.advance('another', 'second', [], many)).toBe('moved')
+  expect(await stateOfRedis()).toEqual(before)
+  expect(await cache.advance('first', 'second', [], many)).toBe('written')
+  expect(await stateOfRedis()).toEqual({ cursor: 'second', links: new Map(), hints: new Set() })
+})
+
 it('gives every key a life, and the cursor none', async () => {
   await redis.unlink([cursorKey, ...codes.flatMap((code) => [linkKey(code), hintKey(code)])])
   const cursor = randomUUID()

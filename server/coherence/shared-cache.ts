@@ -21,8 +21,13 @@ export interface SharedCache {
   readCursor(): Promise<string | null>
   /** A reader's or the API's copy, if the cursor still stands where it stood before Postgres was read. */
   put(entry: Entry, asOf: string): Promise<'written' | 'moved'>
-  /** A pass's changes and its cursor, in one step. */
-  advance(from: string | null, to: string, changes: readonly Entry[]): Promise<'written' | 'moved'>
+  /** A pass's changes, or codes to forget, and its cursor, in one step. */
+  advance(
+    from: string | null,
+    to: string,
+    changes: readonly Entry[],
+    forget?: readonly Code[],
+  ): Promise<'written' | 'moved'>
   /** From now on nothing is written, until a pass has set a new cursor. */
   dropCursor(held: string): Promise<void>
   /** Everything about codes goes. */
@@ -31,7 +36,7 @@ export interface SharedCache {
   prolong(code: Code, lifeMs: number): Promise<void>
 }
 
-const script = readFileSync(new URL('set-if-not-older.lua', import.meta.url), 'utf8')
+const lua = (name: string): string => readFileSync(new URL(`${name}.lua`, import.meta.url), 'utf8')
 
 export function createSharedCache(
   redis: RedisConnection,
@@ -39,7 +44,8 @@ export function createSharedCache(
   clock = Date.now,
   random = Math.random,
 ): SharedCache {
-  const setIfNotOlder = redis.script('qlSetIfNotOlder', script)
+  const setIfNotOlder = redis.script('qlSetIfNotOlder', lua('set-if-not-older'))
+  const forgetAll = redis.script('qlForget', lua('forget'))
   const unlinkIf = redis.script(
     'qlUnlinkIf',
     `return redis.call('GET', KEYS[1]) == ARGV[1] and redis.call('UNLINK', KEYS[1]) or 0`,
@@ -57,6 +63,11 @@ export function createSharedCache(
       args.push(nobodyHasIt ? 'hint' : how, known.version, lifeMs, encode(known, nowMs))
     }
     return (await setIfNotOlder(keys, args)) === -1 ? 'moved' : 'written'
+  }
+
+  const forgetCodes = async (from: string | null, to: string, codes: readonly Code[]) => {
+    const beginnings = schemaVersions.flatMap((version) => [linkKey('' as Code, version), hintKey('' as Code, version)])
+    return (await forgetAll([cursorKey], [from ?? '', to, codes.join(' '), ...beginnings])) === -1 ? 'moved' : 'written'
   }
 
   return {
@@ -83,8 +94,8 @@ export function createSharedCache(
       return cursor
     },
     put: (entry, asOf) => write('put', asOf, null, [entry]),
-    async advance(from, to, changes) {
-      const outcome = await write('amend', from, to, changes)
+    async advance(from, to, changes, forget = []) {
+      const outcome = forget.length > 0 ? await forgetCodes(from, to, forget) : await write('amend', from, to, changes)
       if (outcome === 'written') cursor = to
       return outcome
     },

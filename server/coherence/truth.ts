@@ -25,6 +25,8 @@ export interface Changes {
   /** Where a cursor stands that has applied them. */
   readonly next: Cursor
   readonly changes: readonly Change[]
+  /** In their place, when there are too many to look each of them up: these have changed. */
+  readonly forget: readonly Code[]
   /** The cursor knows of transactions that this database has not begun yet: it has been restored. */
   readonly ahead?: boolean
 }
@@ -32,7 +34,7 @@ export interface Changes {
 export interface Truth {
   /** In the order of the codes; a code that nobody has is absent with version 0. */
   read(codes: readonly Code[]): Promise<Known[]>
-  /** At most a chunk of what became visible since; without a cursor, no changes: only where the truth stands now. */
+  /** At most so many of what became visible since; without a cursor, no changes: only where the truth stands now. */
   changesSince(cursor: Cursor | null): Promise<Changes>
 }
 
@@ -93,19 +95,34 @@ found as (
     where (o.xid, o.id) > (greatest(s.from_xid, $3::xid8),
                            case when (s.from_xid, s.from_id) < ($3, $4::bigint) then $4 else s.from_id end)
       and (o.xid, o.id) < (s.to_xid, s.to_id)
-    order by o.xid, o.id limit ${limits.passChunk}
-  ) o order by o.xid, o.id limit ${limits.passChunk}
-)
-select now.snapshot::text, pg_snapshot_xmax($1) > pg_snapshot_xmax(now.snapshot) as ahead, now.identity, now.version, now.at::float8 as at, coalesce(changes.rows, '[]') as rows
+    order by o.xid, o.id limit ${limits.passBulk}
+  ) o order by o.xid, o.id limit ${limits.passBulk}
+),
+many as (select count(*) > ${limits.passChunk} as so from found)
+select now.snapshot::text, pg_snapshot_xmax($1) > pg_snapshot_xmax(now.snapshot) as ahead, now.identity, now.version, now.at::float8 as at,
+  coalesce(changes.rows, '[]') as rows, coalesce(forget.codes, '[]') as codes,
+  (select json_build_array(xid::text, id) from found order by xid desc, id desc limit 1) as last
 from now, (
-  select json_agg(c order by c.xid::text::bigint, c.oid) as rows from (
-    select o.xid, o.id as oid, o.code as changed, o.version as drawn,
-           extract(epoch from clock_timestamp() - o.at) as age, ${columns}
-    from found o left join links l on l.code = o.code
+  select json_agg(c) as rows from (
+    select o.code as changed, o.version as drawn, extract(epoch from clock_timestamp() - o.at) as age, ${columns}
+    from many, found o left join links l on l.code = o.code where not many.so
   ) c
-) changes`
+) changes, (
+  select json_agg(o.code) as codes from many, found o where many.so
+) forget`
 
-type ChangeRow = LinkRow & { xid: string; oid: number; changed: string; drawn: number; age: number }
+type ChangeRow = LinkRow & { changed: string; drawn: number; age: number }
+
+interface ChangesRow {
+  snapshot: string
+  ahead: boolean | null
+  identity: string | null
+  version: number
+  at: number
+  rows: ChangeRow[]
+  codes: Code[]
+  last: [xid: string, id: number] | null
+}
 
 export function createTruth(read: Sql, passes: Sql): Truth {
   return {
@@ -120,29 +137,21 @@ export function createTruth(read: Sql, passes: Sql): Truth {
     },
 
     async changesSince(cursor) {
-      const [row] = await passes.query<{
-        snapshot: string
-        ahead: boolean | null
-        identity: string | null
-        version: number
-        at: number
-        rows: ChangeRow[]
-      }>(
+      const [row] = await passes.query<ChangesRow>(
         changesSql,
         [cursor?.snapshot ?? null, cursor?.to ?? null, cursor?.after?.[0] ?? '0', cursor?.after?.[1] ?? 0],
         'ql-changes-since',
       )
       if (!row) throw new Error('ql_meta is empty')
-      const { identity, version, at: atS, rows } = row
+      const { identity, version, at: atS, rows, codes: forget, last } = row
       // No pass succeeds, so no Redis is trusted, until they are on again; then it is another identity.
       if (identity === null) throw new Error('a trigger of links is switched off: changes are not announced')
-      const last = rows.at(-1)
       const target = cursor?.to ?? row.snapshot
-      const more = rows.length === limits.passChunk && cursor !== null && last !== undefined
+      const more = forget.length === limits.passBulk && cursor !== null && last !== null
       const next: Cursor = more
-        ? { identity, version, snapshot: cursor.snapshot, to: target, after: [last.xid, last.oid], atS }
+        ? { identity, version, snapshot: cursor.snapshot, to: target, after: last, atS }
         : { identity, version, snapshot: target, atS }
-      return { next, changes: rows.map(toChange), ahead: row.ahead === true }
+      return { next, changes: rows.map(toChange), forget, ahead: row.ahead === true }
     },
   }
 }

@@ -6,7 +6,7 @@ import type { Code } from '../link.ts'
 import type { Admission, Admitted, Departure } from '../links/change-link.ts'
 import type { Directory } from '../tenants/directory.ts'
 import { readTenant } from '../tenants/store.ts'
-import { countAndRecord, lockTenant, recordOp, takesOver } from './quota-store.ts'
+import { countAndRecord, countLinks, lockTenant, recordOp, takesOver } from './quota-store.ts'
 import type { Acquired, RateLimit, RatedTenant } from './rate-limit.ts'
 import { linkLimit, newEntry, quotaTimes, type TenantQuota } from './tenant-quota.ts'
 import type { Tiers } from './tiers.ts'
@@ -76,7 +76,9 @@ async function takePlace(
   const reserved = limit === null ? undefined : await quota?.reserve(tenant, limit, code !== undefined)
   if (reserved?.full) throw exceeded(deps, reserved.used, reserved.limit)
   const entry = reserved?.entry
+  const counted = reserved?.counted ?? false
   let used = false
+  let misled = false
 
   const refund = async (): Promise<void> => {
     if (entry !== undefined && !used) await quota?.refund(tenant, entry)
@@ -84,12 +86,16 @@ async function takePlace(
   return {
     async within(sql, insert) {
       used = false
+      if (limit !== null && !counted && code === undefined) await refuseEarly(deps, sql, tenant, limit)
       const limitNow = await lock(deps, sql, tenant, limit !== null)
       if (limitNow === null) return insert()
       const takingOver = code !== undefined && (await takesOver(sql, tenant, code))
       const created = await insert()
       const count = await countAndRecord(sql, tenant, takingOver ? undefined : entry)
-      if (count > limitNow) throw exceeded(deps, count - 1, limitNow)
+      if (count > limitNow) {
+        misled = counted
+        throw exceeded(deps, count - 1, limitNow)
+      }
       if (performance.now() - beganMs > giveUpMs) throw unavailable('This took too long: try again.')
       used = !takingOver
       return created
@@ -98,8 +104,15 @@ async function takePlace(
     async release() {
       used = false
       await Promise.all([refund(), unit.giveBack()])
+      if (misled) void quota?.correct(tenant)
     },
   }
+}
+
+/** Where Redis has not said that there is room, those who find none need not queue for the lock to learn it. */
+async function refuseEarly(deps: AdmissionDeps, sql: Sql, tenant: string, limit: number): Promise<void> {
+  const count = await countLinks(sql, tenant)
+  if (count >= limit) throw exceeded(deps, count, limit)
 }
 
 /** The limit as it is now. The lock is the stronger one only where a limit is expected, so that others do not queue. */

@@ -51,14 +51,17 @@ export interface Synced {
 }
 
 export type Reserved =
-  /** `entry` is the id to commit or refund under. */
-  { readonly full: false; readonly entry: string } | { readonly full: true; readonly used: number; readonly limit: number }
+  /** `entry` is the id to commit or refund under; `counted`: Redis has a place for it. */
+  | { readonly full: false; readonly entry: string; readonly counted: boolean }
+  | { readonly full: true; readonly used: number; readonly limit: number }
 
 export interface TenantQuota {
   /** `mustAskPostgres`: what the gate would refuse may be possible all the same. */
   reserve(tenant: string, limit: number, mustAskPostgres: boolean): Promise<Reserved>
   /** Best effort: what Redis missed, the next sync finds. Never rejects. */
   refund(tenant: string, entry: string): Promise<void>
+  /** Redis has counted too few. Best effort; never rejects. */
+  correct(tenant: string): Promise<void>
   /** undefined: no such tenant. Rejects when Redis cannot be asked. */
   sync(tenant: string, sql?: Sql): Promise<Synced | undefined>
 }
@@ -138,20 +141,24 @@ export function createTenantQuota(deps: TenantQuotaDeps): TenantQuota {
   return {
     sync,
 
+    async correct(tenant) {
+      await syncOnce(tenant).catch(() => undefined)
+    },
+
     async reserve(tenant, limit, mustAskPostgres) {
       const entry = newEntry('+')
+      const reserve = () => ask(() => scripts.reserve(tenant, entry))
+      const isBelieved = (reply: { limit: number }): boolean => reply.limit === limit && believable(tenant)
       try {
-        const first = await ask(() => scripts.reserve(tenant, entry))
-        if (first.fits || mustAskPostgres) return { full: false, entry }
-        if (first.limit !== limit || !believable(tenant)) {
+        let reply = await reserve()
+        if (!reply.fits && !mustAskPostgres && !isBelieved(reply)) {
           await syncOnce(tenant)
-          const second = await ask(() => scripts.reserve(tenant, entry))
-          if (second.fits || second.limit !== limit || !believable(tenant)) return { full: false, entry }
-          return { full: true, used: second.used, limit }
+          reply = await reserve()
         }
-        return { full: true, used: first.used, limit }
+        if (reply.fits || mustAskPostgres || !isBelieved(reply)) return { full: false, entry, counted: reply.fits }
+        return { full: true, used: reply.used, limit }
       } catch {
-        return { full: false, entry }
+        return { full: false, entry, counted: false }
       }
     },
 

@@ -37,7 +37,7 @@ const trickyFields = [
   'Host: b.example', 'Host: a b', 'Host:', 'Host: ', 'Host: a,b', 'Host: a@b', 'Host: a/b', 'Host: a?b', 'Host: [::1]:8080',
   'Host : a', 'host:a', 'HOST: A:80', 'Host: a\x00', 'Host: \x80', 'Host:\ta', ' Host: a', 'Host: a\r\n b',
   'X: a\r\n folded', 'X: a\r\n\tfolded', ' X: a', '\tX: a', 'X : a', ': a', 'no colon', 'X\x00: a', 'X: \x00', 'X: \x07', 'X: \x7f',
-  'X: \x80\xff', 'X\x80: a', 'X: a\rY: b', 'X: a\nY: b', 'X: a\n', 'X: a\r', 'X(: a', 'X/Y: a', '"X": a', 'X_Y: a', 'X: \tb',
+  'X: \x80\xff', 'X\x80: a', 'X: a\rY: b', 'X: a\rXY: b', 'X: a\r\rY: b', 'X: a\n\nY: b', 'X: a\nY: b', 'X: a\n', 'X: a\r', 'X(: a', 'X/Y: a', '"X": a', 'X_Y: a', 'X: \tb',
   'X: a\r\r', '@: a', 'X: a\x0b', 'X: a\x0c', 'X: a\x85', 'Range: bytes=0-1', 'If-None-Match: *', 'Authorization: Bearer x',
 ] // prettier-ignore
 

@@ -142,7 +142,9 @@ describe('the front door', () => {
       'HTTP/1.1 302 Found\r\nLocation: https://example.com/Labc123?a=b&c=%20#d\r\nCache-Control: no-store\r\n' +
         'Content-Length: 0\r\nDate: x\r\nConnection: keep-alive\r\nKeep-Alive: timeout=65\r\n\r\n',
     )
-    expect(await ask(client, get('Pabc123'))).toContain('301 Moved Permanently\r\nLocation: https://example.com/Pabc123')
+    const permanent = await ask(client, get('Pabc123'))
+    expect(permanent).toContain('301 Moved Permanently\r\nLocation: https://example.com/Pabc123')
+    expect(permanent).toContain('\r\nCache-Control: private, max-age=90\r\n')
     expect(counted).toMatchObject({ statuses: [302, 301], clicks: 2 })
   })
 
@@ -263,18 +265,17 @@ describe.each(['raw', 'http'] as const)('a stop, FRONT_DOOR=%s', (frontDoor) => 
     const { port, close, counted } = await start(frontDoor, { lingerMs: 300, drainMs: 3000 })
     let answered = 0
     const started = new Set<Client>()
-    const visit = async (codes: readonly string[]): Promise<void> => {
+    const visit = async (codes: readonly string[], thinksMs: number): Promise<void> => {
       const client = await dial(port)
       for (let i = 0; ; i++) {
         const answer = await ask(client, get(codes[i % codes.length] ?? ''))
         answered++
         started.add(client)
-        if (!answer.includes('Connection: close')) continue
-        await client.closed
-        return
+        if (answer.includes('Connection: close')) return client.closed
+        if (thinksMs > 0) await sleep(thinksMs)
       }
     }
-    const visits = Array.from({ length: 40 }, (_, i) => visit(i % 2 === 0 ? ['Labc123'] : ['Sabc123', 'Labc123', 'Nabc123']))
+    const visits = Array.from({ length: 40 }, (_, i) => visit(i % 2 === 0 ? ['Labc123'] : ['Sabc123', 'Labc123', 'Nabc123'], i % 3 === 0 ? 30 : 0))
     while (started.size < visits.length) await sleep(10)
     await sleep(50)
     await close()

@@ -22,13 +22,20 @@ export interface Directory {
 
 export function createDirectory(sql: Sql, nowMs: () => number = () => performance.now()): Directory {
   const known = new Map<string, { tenant: TenantTerms; untilMs: number }>()
+  // Many ask at once; one question serves those that come meanwhile.
+  const underWay = new Map<string, Promise<TenantTerms | undefined>>()
+  const ask = (id: string): Promise<TenantTerms | undefined> => {
+    const asked = underWay.get(id) ?? readTenant(sql, id).finally(() => underWay.delete(id))
+    underWay.set(id, asked)
+    return asked
+  }
   return {
     async get(id) {
       const askedAtMs = nowMs()
       const remembered = known.get(id)
       if (remembered && remembered.untilMs > askedAtMs) return remembered.tenant
       known.delete(id)
-      const tenant = await readTenant(sql, id)
+      const tenant = await ask(id)
       if (!tenant) throw new QuickLinkError('not_found', `There is no tenant ${id}.`)
       if (known.size >= rememberedMax) known.delete(known.keys().next().value ?? '')
       known.set(id, { tenant, untilMs: askedAtMs + rememberedMs })
@@ -36,6 +43,7 @@ export function createDirectory(sql: Sql, nowMs: () => number = () => performanc
     },
     forget(id) {
       known.delete(id)
+      underWay.delete(id)
     },
   }
 }

@@ -27,7 +27,9 @@ export interface State {
   by: number | undefined
 }
 
-const chunk = 3
+/** More changes than these are not looked up, and no more than those are taken at a time. */
+const few = 2
+const bulk = 4
 
 export class PostgresModel {
   readonly history = new Map<Code, State[]>()
@@ -146,13 +148,14 @@ export class PostgresModel {
     const found = this.#outbox
       .filter((row) => cursor && isAfter(row) && !this.#sees(cursor.snapshot, row) && this.#sees(target, row))
       .sort((a, b) => a.xid - b.xid || a.id - b.id)
-      .slice(0, chunk)
+      .slice(0, bulk)
     const last = found.at(-1)
-    const changes: Change[] = found.map(({ code }) => ({ code, known: this.state(code), ageS: 0 }))
+    const forget = found.length > few ? found.map(({ code }) => code) : []
+    const changes: Change[] = forget.length > 0 ? [] : found.map(({ code }) => ({ code, known: this.state(code), ageS: 0 }))
     const next: Cursor =
-      cursor && last && found.length === chunk
+      cursor && last && found.length === bulk
         ? { ...now, snapshot: cursor.snapshot, to: target, after: [String(last.xid), last.id] }
         : { ...now, snapshot: target }
-    return { next, changes }
+    return { next, changes, forget }
   }
 }

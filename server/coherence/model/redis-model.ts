@@ -53,6 +53,13 @@ export function setIfNotOlder(
   return 'written'
 }
 
+export function forgetCodes(keys: Keys, codes: readonly Code[]): void {
+  for (const code of codes) {
+    keys.links.delete(code)
+    keys.hints.delete(code)
+  }
+}
+
 export class RedisServer {
   keys = emptyKeys()
   /** Swallows everything: nothing arrives and nothing is answered. */
@@ -132,8 +139,8 @@ export class RedisClient implements SharedCache {
     return this.#write('put', asOf, null, [entry])
   }
 
-  async advance(from: string | null, to: string, changes: readonly Entry[]): Promise<'written' | 'moved'> {
-    const outcome = await this.#write('amend', from, to, changes)
+  async advance(from: string | null, to: string, changes: readonly Entry[], forget: readonly Code[] = []) {
+    const outcome = await this.#write('amend', from, to, changes, forget)
     if (outcome === 'written') this.cursor = to
     return outcome
   }
@@ -157,8 +164,18 @@ export class RedisClient implements SharedCache {
     return Promise.resolve()
   }
 
-  #write(how: 'put' | 'amend', from: string | null, to: string | null, entries: readonly Entry[]) {
-    const write = (keys: Keys) => setIfNotOlder(keys, how, from, to, entries, this.#flaws, this.#onLowered)
+  #write(
+    how: 'put' | 'amend',
+    from: string | null,
+    to: string | null,
+    entries: readonly Entry[],
+    forget: readonly Code[] = [],
+  ) {
+    const write = (keys: Keys) => {
+      const outcome = setIfNotOlder(keys, how, from, to, entries, this.#flaws, this.#onLowered)
+      if (outcome === 'written') forgetCodes(keys, forget)
+      return outcome
+    }
     // Nobody waits for a reader's copy: many of them are late.
     return this.#send(write, how === 'put' ? 0.3 : 0.02)
   }

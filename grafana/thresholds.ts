@@ -1,0 +1,17 @@
+// The documented thresholds, as the panels draw them. A test compares them with prometheus/alerts.yml.
+
+export interface Thresholds {
+  readonly warning: number
+  readonly critical: number
+}
+
+export const thresholds = {
+  QuickLinkCacheHitRateLow: { warning: 0.9, critical: 0.8 },
+  QuickLinkRedisLatencyHigh: { warning: 0.005, critical: 0.02 },
+  QuickLinkRedisMemoryHigh: { warning: 0.7, critical: 0.85 },
+  QuickLinkEvictionsHigh: { warning: 100, critical: 1000 },
+  QuickLinkDbFallbackHigh: { warning: 0.1, critical: 0.25 },
+  QuickLinkNegativeCacheLarge: { warning: 1e6, critical: 5e6 },
+} as const satisfies Record<string, Thresholds>
+
+export type ThresholdAlert = keyof typeof thresholds

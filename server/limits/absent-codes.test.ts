@@ -1,0 +1,106 @@
+import { expect, test } from 'vitest'
+import { loadConfig } from '../config.ts'
+import { createAbsentCodes, type AbsentCodes } from './absent-codes.ts'
+import { clientAddress, plainAddress, subscriberOf } from './addresses.ts'
+
+const configOf = (env: Record<string, string>) => loadConfig({ DATABASE_URL: 'postgres://localhost/quicklink', ...env })
+
+function setUp(env: Record<string, string> = {}, addresses = 10_000) {
+  const clock = { nowMs: Date.parse('2026-03-01T12:00:20Z') }
+  const seen = { blocked: 0 }
+  const { scanAllowlist: allowed, trustProxy: trusts, notFoundPerMinute: perMinute } = configOf(env)
+  const onBlocked = (): void => void seen.blocked++
+  const codes = createAbsentCodes({ perMinute, allowed, trusts, addresses, nowMs: () => clock.nowMs, onBlocked })
+  return { codes, clock, seen }
+}
+const ask = (codes: AbsentCodes, times: number, peer: string, forwarded?: string) => {
+  let last
+  for (let n = 0; n < times; n++) last = codes.onNotFound(peer, forwarded)
+  return last
+}
+
+test('the 121st absent code of a minute is blocked until the minute ends, and the next minute begins anew', () => {
+  const { codes, clock, seen } = setUp()
+  expect(ask(codes, 120, '192.0.2.1')).toEqual({ blocked: false, retryAfterS: 0 })
+  expect(ask(codes, 1, '192.0.2.1')).toEqual({ blocked: true, retryAfterS: 40 })
+  clock.nowMs += 39_500
+  expect(ask(codes, 1, '192.0.2.1')).toEqual({ blocked: true, retryAfterS: 1 })
+  expect(ask(codes, 1, '192.0.2.2')).toMatchObject({ blocked: false })
+  clock.nowMs += 600
+  expect(ask(codes, 120, '192.0.2.1')).toMatchObject({ blocked: false })
+  expect(seen.blocked).toBe(2)
+})
+
+test('an IPv6 subscriber is its /64, and IPv4 stays IPv4 on a dual-stack listener', () => {
+  const { codes } = setUp({ NOT_FOUND_PER_MINUTE: '2' })
+  ask(codes, 1, '2001:db8:0:1::1')
+  ask(codes, 1, '2001:db8:0:1:ffff:ffff:ffff:ffff')
+  expect(ask(codes, 1, '2001:0db8::1:0:0:0:9')).toMatchObject({ blocked: true })
+  expect(ask(codes, 1, '2001:db8:0:2::1')).toMatchObject({ blocked: false })
+  ask(codes, 2, '::ffff:192.0.2.1')
+  expect(ask(codes, 1, '192.0.2.1')).toMatchObject({ blocked: true })
+})
+
+test.each([
+  ['::1', '0:0:0:0'],
+  ['2001:db8::', '2001:db8:0:0'],
+  ['2001:0db8:0000:0001:0000:0000:0000:0001', '2001:db8:0:1'],
+  ['FE80::1', 'fe80:0:0:0'],
+  ['192.0.2.1', '192.0.2.1'],
+  ['', ''],
+])('%s belongs to %s', (address, subscriber) => {
+  expect(subscriberOf(address)).toBe(subscriber)
+})
+
+test('loopback is never held to it by default, and a list may name others', () => {
+  const { codes } = setUp({ NOT_FOUND_PER_MINUTE: '1' })
+  for (const peer of ['127.0.0.1', '127.9.9.9', '::1', '::ffff:127.0.0.1']) {
+    expect(ask(codes, 5, peer)).toMatchObject({ blocked: false })
+  }
+  const listed = setUp({ NOT_FOUND_PER_MINUTE: '1', SCAN_ALLOWLIST: '192.0.2.7, 10.0.0.0/8,2001:db8::/32' }).codes
+  for (const peer of ['192.0.2.7', '10.255.0.1', '2001:db8:ffff::1']) {
+    expect(ask(listed, 5, peer)).toMatchObject({ blocked: false })
+  }
+  for (const peer of ['192.0.2.8', '11.0.0.1', '127.0.0.1', '2001:db9::1']) {
+    expect(ask(listed, 5, peer)).toMatchObject({ blocked: true })
+  }
+})
+
+test.each([
+  ['off', '192.0.2.1', '203.0.113.9', '192.0.2.1'],
+  ['1', '192.0.2.1', '203.0.113.9', '203.0.113.9'],
+  ['1', '192.0.2.1', 'spoofed, 198.51.100.1, 203.0.113.9', '203.0.113.9'],
+  ['2', '192.0.2.1', '198.51.100.1, 203.0.113.9', '198.51.100.1'],
+  ['2', '192.0.2.1', '203.0.113.9', '203.0.113.9'],
+  ['1', '192.0.2.1', undefined, '192.0.2.1'],
+  ['1', '192.0.2.1', 'not an address', '192.0.2.1'],
+  ['192.0.2.0/24', '192.0.2.1', '198.51.100.1, 192.0.2.9', '198.51.100.1'],
+  ['192.0.2.0/24', '198.51.100.7', '203.0.113.9', '198.51.100.7'],
+  ['loopback', '::ffff:127.0.0.1', '[2001:db8::1]', '2001:db8::1'],
+])('TRUST_PROXY=%s: a connection from %s that says %j is %s', (trustProxy, peer, said, client) => {
+  expect(clientAddress(peer, said, configOf({ TRUST_PROXY: trustProxy }).trustProxy)).toBe(client)
+})
+
+test('a hundred thousand addresses are no more memory than was allowed', () => {
+  const { codes } = setUp({ NOT_FOUND_PER_MINUTE: '1' }, 100)
+  for (let n = 0; n < 100_000; n++) ask(codes, 1, `10.${n >> 16}.${(n >> 8) & 255}.${n & 255}`)
+  // The oldest was forgotten: it begins anew. The newest was not.
+  expect(ask(codes, 1, '10.0.0.0')).toMatchObject({ blocked: false })
+  expect(ask(codes, 1, '10.1.134.159')).toMatchObject({ blocked: true })
+})
+
+test.each(['everybody', '10.0.0.0/33', '1.2.3.4/x', '', '1.2.3', 'fe80::/129', '1.2.3.4/8/8'])(
+  'the list %j is refused with a sentence',
+  (list) => {
+    if (list !== '') expect(() => configOf({ SCAN_ALLOWLIST: list })).toThrow(/^SCAN_ALLOWLIST must be a list like [^\n]+\.$/)
+    if (list !== '') expect(() => configOf({ TRUST_PROXY: list })).toThrow(/^TRUST_PROXY must be off, a number of hops, or /)
+  },
+)
+
+test('zones and brackets are no part of an address', () => {
+  expect([plainAddress('fe80::1%eth0'), plainAddress('[::1]'), plainAddress('::ffff:999.1.1.1')]).toEqual([
+    'fe80::1',
+    '::1',
+    '::ffff:999.1.1.1',
+  ])
+})

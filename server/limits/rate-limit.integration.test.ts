@@ -1,0 +1,149 @@
+// One suite for every way to count, and what happens at a window's edge and when Redis dies.
+import { setTimeout as pause } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { Breaker } from '../connections/breaker.ts'
+import { openRedis, type RedisConnection } from '../connections/redis.ts'
+import { freshRedis, startFaultProxy, waitFor, type FaultProxy } from '../testing/services.ts'
+import { askRedis } from './ask-redis.ts'
+import { insured, memoryCounters, redisCounters, type Counters } from './counters.ts'
+import { createCounterDesk, PrimaryCounters } from './primary-counters.ts'
+import { createRateLimit, type RateLimit } from './rate-limit.ts'
+import { defaultTiers } from './tiers.ts'
+
+const ignore = (): void => undefined
+let redis: RedisConnection
+let proxy: FaultProxy
+let breaker: Breaker
+
+beforeAll(async () => {
+  const url = new URL(await freshRedis())
+  proxy = await startFaultProxy({ host: url.hostname, port: Number(url.port) })
+  url.host = `127.0.0.1:${proxy.port}`
+  const target = { redisUrl: url.href, redisSentinels: undefined, redisSentinelName: undefined, redisPassword: undefined }
+  redis = openRedis(target, { onError: ignore, onCommand: ignore })
+  breaker = new Breaker({ failures: 5, windowMs: 10_000, openMs: 300 })
+  await waitFor(() => redis.ready)
+})
+afterAll(async () => {
+  breaker.close()
+  redis.close()
+  await proxy.close()
+})
+
+/** Across a channel that copies, as between two processes. */
+function throughPrimary(windowS: number): Counters {
+  const desk = createCounterDesk(windowS)
+  const worker = new PrimaryCounters((question) => {
+    void desk(structuredClone(question)).then((answer) => {
+      worker.heard(structuredClone(answer))
+    })
+  }, 100)
+  return worker
+}
+
+const stores: [string, (windowS: number) => Counters | Promise<Counters>][] = [
+  ['memory', memoryCounters],
+  ['the primary process', throughPrimary],
+  [
+    'Redis',
+    async (windowS) => {
+      await redis.unlinkMatching('ql:v1:creates:*')
+      return redisCounters(redis.client, askRedis(redis, breaker, 500), windowS)
+    },
+  ],
+]
+
+const rateLimit = (counters: Counters, aggregatePerHour = 2000): RateLimit =>
+  createRateLimit({ counters, tiers: defaultTiers, aggregatePerHour })
+const acme = { id: 'acme', tier: 'standard' } as const
+const other = { id: 'other', tier: 'standard' } as const
+const plus = { id: 'bigger', tier: 'plus' } as const
+const owner = { id: 'owner', tier: 'unlimited' } as const
+
+const takeMany = async (limit: RateLimit, tenant: Parameters<RateLimit['tryAcquire']>[0], n: number): Promise<number> =>
+  (await Promise.all(Array.from({ length: n }, () => limit.tryAcquire(tenant)))).filter(({ granted }) => granted).length
+
+describe.each(stores)('counted in %s', (_name, open) => {
+  test('standard creates 50 in an hour, plus 200, the owner any number', async () => {
+    const limit = rateLimit(await open(3600))
+    expect(await takeMany(limit, acme, 60)).toBe(50)
+    expect(await takeMany(limit, plus, 210)).toBe(200)
+    expect(await takeMany(limit, owner, 500)).toBe(500)
+    expect(await limit.tryAcquire(acme)).toMatchObject({ granted: false, by: 'tenant', window: { limit: 50, remaining: 0 } })
+  })
+
+  test('all standard tenants together have a limit; what it refuses costs the tenant nothing, and plus is not in it', async () => {
+    const limit = rateLimit(await open(3600), 60)
+    expect(await takeMany(limit, acme, 50)).toBe(50)
+    expect(await takeMany(limit, other, 30)).toBe(10)
+    expect(await limit.tryAcquire(other)).toMatchObject({ granted: false, by: 'aggregate', window: { limit: 60, used: 60 } })
+    expect(await limit.getStatus(other)).toMatchObject({
+      creates: { limit: 50, used: 10, remaining: 40 },
+      aggregate: { limit: 60, used: 60, remaining: 0 },
+    })
+    expect(await takeMany(limit, plus, 100)).toBe(100)
+    expect((await limit.getStatus(plus)).aggregate).toBeNull()
+    expect(await limit.getStatus(owner)).toEqual({ creates: null, aggregate: null })
+  })
+
+  test('a unit given back is free again, for the tenant and in the aggregate, and only once', async () => {
+    const limit = rateLimit(await open(3600), 50)
+    const first = await limit.tryAcquire(acme)
+    expect(await takeMany(limit, acme, 49)).toBe(49)
+    if (!first.granted) throw new Error('refused')
+    await first.giveBack()
+    await first.giveBack()
+    expect(await takeMany(limit, acme, 5)).toBe(1)
+  })
+
+  test('what is refused is not counted, and status asks without taking', async () => {
+    const limit = rateLimit(await open(3600))
+    expect((await limit.getStatus(acme)).creates).toMatchObject({ used: 0, remaining: 50 })
+    await takeMany(limit, acme, 80)
+    const { creates } = await limit.getStatus(acme)
+    expect(creates).toMatchObject({ used: 50, remaining: 0 })
+    expect(creates?.resetsAt.getTime()).toBeGreaterThan(Date.now() + 3_590_000)
+    expect(creates?.resetsAt.getTime()).toBeLessThanOrEqual(Date.now() + 3_600_000)
+  })
+
+  test('at the edge of two windows fewer than twice the limit pass, and a late return takes nothing off the next', async () => {
+    const limit = rateLimit(await open(1))
+    const first = await limit.tryAcquire(acme)
+    await pause(700)
+    const beganMs = performance.now()
+    const late = await takeMany(limit, acme, 100)
+    await pause(350)
+    if (first.granted) await first.giveBack()
+    const early = await takeMany(limit, acme, 100)
+    expect(performance.now() - beganMs).toBeLessThan(1000)
+    expect([late, early]).toEqual([49, 50])
+  })
+})
+
+test('a primary process that does not answer is waited for as long as was said', async () => {
+  const deaf = new PrimaryCounters(ignore, 30)
+  await expect(deaf.take('x', 1)).rejects.toThrow('30 ms')
+  const limit = rateLimit(insured(deaf, memoryCounters(3600)))
+  expect(await takeMany(limit, acme, 60)).toBe(50)
+})
+
+describe('Redis dies', () => {
+  const patienceMs = 50
+  test.each(['refuse', 'blackHole'] as const)('(%s) memory counts on, and nobody waits long', async (fault) => {
+    await redis.unlinkMatching('ql:v1:creates:*')
+    const ask = askRedis(redis, breaker, patienceMs)
+    const limit = rateLimit(insured(redisCounters(redis.client, ask, 3600), memoryCounters(3600)))
+    expect(await takeMany(limit, acme, 30)).toBe(30)
+    await proxy[fault]()
+    const beganMs = performance.now()
+    const again = await limit.tryAcquire(acme)
+    // One deadline, not one per counter; the rest is the machine's.
+    expect(performance.now() - beganMs).toBeLessThan(patienceMs + 40)
+    expect(again.granted).toBe(true)
+    expect(await takeMany(limit, acme, 100)).toBe(49)
+    await proxy.pass()
+    // What was taken before is still counted there.
+    await vi.waitFor(async () => expect((await limit.getStatus(acme)).creates?.used).toBeLessThan(50), { timeout: 8000, interval: 50 })
+    expect((await limit.getStatus(acme)).creates?.used).toBeGreaterThanOrEqual(30)
+  })
+})

@@ -1,0 +1,132 @@
+import { STATUS_CODES } from 'node:http'
+import { describe, expect, it } from 'vitest'
+import { startClicks } from '../clicks/counter.ts'
+import { absent, type Code, type Known, type Link } from '../link.ts'
+import { createDateHeader, prepareKnown, wireOf } from './prepared.ts'
+import { createResolver } from './resolve.ts'
+import { createTier1 } from './tier1-local.ts'
+import { noTier2 } from './tier2-redis.ts'
+
+const code = 'abc1234' as Code
+const link = (changes: Partial<Link> = {}): Link => ({
+  code,
+  id: 7,
+  url: 'https://example.com/',
+  permanent: false,
+  expiresAtS: null,
+  monthlyHits: null,
+  version: 1,
+  ...changes,
+})
+const clicks = { tally: (linkId: number) => ({ linkId, n: 0 }) }
+
+describe('a prepared answer', () => {
+  it('is put together anew only when the date has changed', () => {
+    const prepared = prepareKnown(link({ permanent: true }), clicks)!
+    const first = wireOf(prepared, 'Tue, 18 Nov 2025 12:00:00 GMT')
+    expect(first).toContain(`HTTP/1.1 301 ${STATUS_CODES[301] ?? ''}\r\n`)
+    expect(wireOf(prepared, 'Tue, 18 Nov 2025 12:00:00 GMT')).toBe(first)
+    expect(wireOf(prepared, 'Tue, 18 Nov 2025 12:00:01 GMT')).toBe(first.replace(':00 GMT', ':01 GMT'))
+  })
+
+  it('does not exist for what is no redirect, or no header', () => {
+    expect(prepareKnown(absent(1), clicks)).toBeUndefined()
+    for (const url of ['https://a/\r\nX: y', 'https://a/ b', 'https://a/é', 'https://a/\0', '']) {
+      expect(prepareKnown(link({ url }), clicks)).toBeUndefined()
+    }
+  })
+
+  it('has a date that is never more than a second old', () => {
+    const date = createDateHeader()
+    const nowMs = performance.now()
+    expect(Math.abs(Date.parse(date(nowMs)) - Date.now())).toBeLessThanOrEqual(1000)
+    const later = new Set([0, 100, 1000].map((aheadMs) => date(nowMs + aheadMs)))
+    expect(later.size).toBeLessThanOrEqual(2)
+  })
+})
+
+describe('clicks of prepared answers', () => {
+  it('are all counted, also those of a copy that is gone, and of two copies of one link', async () => {
+    let accepted = 0
+    const written: unknown[] = []
+    const counter = startClicks({
+      sql: { query: (_text: string, values: unknown) => Promise.resolve(void written.push(values) as never) },
+      everyMs: 1e9,
+      maxLinks: 3,
+      onAccepted: (n) => (accepted += n),
+      onPersisted: () => undefined,
+      onDropped: () => undefined,
+    })
+    for (let copy = 0; copy < 10; copy++) {
+      const tally = counter.tally(7)
+      for (let i = 0; i < 5; i++) counter.hit(tally)
+    }
+    expect(counter.pending).toBe(50)
+    expect(accepted).toBe(50)
+    await counter.stop()
+    expect(written).toEqual([[[7], [50], expect.any(Number)]])
+  })
+})
+
+describe('a hot link whose copy has come to its end', () => {
+  function start(first: Known = link()) {
+    let nowMs = 1000
+    let truth: PromiseWithResolvers<Known | 'unknown'> = Promise.withResolvers()
+    let asked = 0
+    const tier1 = createTier1({ max: 9, freshMs: 100, graceMs: 50, staleMaxMs: 1e9, trustMs: 800, nowMs: () => nowMs })
+    const tier3 = {
+      get: () => {
+        asked++
+        truth = Promise.withResolvers()
+        return truth.promise
+      },
+    }
+    const resolver = createResolver({ tier1, tier2: noTier2, tier3, nowMs: () => nowMs, onFlight: () => undefined })
+    tier1.learn(code, first)
+    return {
+      tier1,
+      urlAt(ms: number): string | undefined {
+        nowMs = 1000 + ms
+        const known = resolver.local(code)?.known
+        return known && 'url' in known ? known.url : known && 'absent'
+      },
+      arrives: async (known: Known | 'unknown') => {
+        truth.resolve(known)
+        await new Promise((resolve) => setImmediate(resolve))
+      },
+      asked: () => asked,
+    }
+  }
+
+  it('is answered by the old copy while one flight is under way, and then by the new one', async () => {
+    const hot = start()
+    expect(hot.urlAt(99)).toBe(link().url)
+    expect(hot.asked()).toBe(0)
+    expect(hot.urlAt(101)).toBe(link().url)
+    expect(hot.urlAt(140)).toBe(link().url)
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(hot.asked()).toBe(1)
+    await hot.arrives(link({ url: 'https://new.example/', version: 2 }))
+    expect(hot.urlAt(141)).toBe('https://new.example/')
+    expect(hot.asked()).toBe(1)
+  })
+
+  it('is not answered by it for longer than the grace, nor after news', () => {
+    const slow = start()
+    expect(slow.urlAt(149)).toBe(link().url)
+    expect(slow.urlAt(150)).toBeUndefined()
+    const expired = start()
+    expired.tier1.expire(code)
+    expect(expired.urlAt(1)).toBeUndefined()
+    expect(expired.urlAt(120)).toBeUndefined()
+    const changed = start()
+    changed.tier1.amend(code, absent(2))
+    expect(changed.urlAt(1)).toBe('absent')
+  })
+
+  it('gives no grace to an absence: a link that was just created would be late', () => {
+    const gone = start(absent(0))
+    expect(gone.urlAt(99)).toBe('absent')
+    expect(gone.urlAt(100)).toBeUndefined()
+  })
+})
