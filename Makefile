@@ -1,7 +1,7 @@
 # The commands of QuickLink. Each is an npm script, because npm finds the Node 24 that comes with the packages first,
 # whatever the system's own Node is. NAME, MODE, PORT and the like are passed on by the environment.
 .DEFAULT_GOAL := help
-.PHONY: up down logs status test check help install
+.PHONY: up down logs status test check check-alerts help install
 export
 
 # npm writes this file last, also after `npm install`: it is older than the lock file only when packages are missing.
@@ -25,8 +25,11 @@ test: install ## every test, on a real Postgres and a real Redis that it starts 
 check: install ## types, lint, format, dead code, import rules, unit tests; needs no service
 	@npm run --silent check
 
+check-alerts: install ## the alert rules, a case for each, and the dashboards' queries, by the promtool of Prometheus 3
+	@npm run --silent check-alerts
+
 help: ## this list
-	@awk -F ':[^#]*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':[^#]*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 install: $(installed)
 

@@ -15,7 +15,7 @@ plugins() {
   local dir=$home/config/cli-plugins lists=$home/apt mirror
   [ -x "$dir/docker-compose" ] && [ -x "$dir/docker-buildx" ] && return
   mirror=$(cat /etc/apt/sources.list /etc/apt/sources.list.d/* 2>/dev/null |
-    grep -oE '(https?|copy|file)://[^ ]+' | grep -E '/debian/?$' | head -1)
+    grep -oE '(https?|copy|file)://[^ ]+' | grep -E '/debian/?$' | head -1 || true)
   mkdir -p "$lists/state/lists/partial" "$lists/cache/archives/partial" "$dir"
   echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] ${mirror:-http://deb.debian.org/debian} trixie main" \
     >"$lists/sources.list"

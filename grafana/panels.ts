@@ -13,7 +13,6 @@ import * as common from '@grafana/grafana-foundation-sdk/common'
 import {
   AnnotationQueryBuilder,
   // The format of every Grafana since 5; the one that the SDK prefers is read by the newest only.
-  // eslint-disable-next-line @typescript-eslint/no-deprecated
   DashboardBuilder,
   DashboardCursorSync,
   DashboardLinkBuilder,
@@ -49,19 +48,24 @@ export interface PanelSpec {
   readonly alert?: ThresholdAlert
   /** Draws one line, for an alert (or a promise) with one threshold. */
   readonly line?: number
+  /** Red below this. */
+  readonly floor?: number
+  /** Asked once, for the whole time shown, instead of over time. */
+  readonly instant?: true
   readonly max?: number
   readonly stacked?: boolean
 }
 
 const line = (value: number | null, color: string): Threshold => ({ value, color })
 
-function stepsOf({ alert, line: single }: PanelSpec): Threshold[] {
+function stepsOf({ alert, line: single, floor }: PanelSpec): Threshold[] {
   if (alert !== undefined) {
     const { warning, critical } = thresholds[alert]
     return critical > warning
       ? [line(null, 'green'), line(warning, 'orange'), line(critical, 'red')]
       : [line(null, 'red'), line(critical, 'orange'), line(warning, 'green')]
   }
+  if (floor !== undefined) return [line(null, 'red'), line(floor, 'green')]
   return single === undefined ? [line(null, 'green')] : [line(null, 'green'), line(single, 'red')]
 }
 
@@ -70,15 +74,15 @@ const configOf = (spec: PanelSpec): ThresholdsConfigBuilder =>
 
 const describe = ({ what, alert }: PanelSpec): string => (alert === undefined ? what : `${what} Alert: ${alert}.`)
 
-const targetsOf = ({ queries }: PanelSpec): Builder<Dataquery>[] =>
-  Object.entries(queries).map(([legend, expr], i) =>
-    new DataqueryBuilder()
+const targetsOf = ({ queries, instant }: PanelSpec): Builder<Dataquery>[] =>
+  Object.entries(queries).map(([legend, expr], i) => {
+    const query = new DataqueryBuilder()
       .refId(String.fromCharCode(65 + i))
       .datasource(datasource)
       .expr(expr)
       .legendFormat(legend)
-      .range(),
-  )
+    return instant ? query.instant() : query.range()
+  })
 
 /** Over time. */
 export function graph(spec: PanelSpec): Builder<Panel> {
@@ -155,7 +159,7 @@ function mark({ name, color, tags }: NonNullable<DashboardSpec['marks']>[number]
     .datasource(grafanaItself)
     .enable(true)
     .iconColor(color)
-    .target({ build: () => ({ ...target, _implementsDataqueryVariant: () => undefined }) as unknown as Dataquery })
+    .target({ build: () => ({ ...target, _implementsDataqueryVariant: () => undefined }) })
 }
 
 // eslint-disable-next-line @typescript-eslint/no-deprecated
@@ -170,7 +174,9 @@ export function dashboard({ uid, title, description, rows, marks = [] }: Dashboa
     .time({ from: 'now-3h', to: 'now' })
     .timezone('browser')
     .refresh('30s')
-    .withVariable(new DatasourceVariableBuilder('datasource').label('Data source').type('prometheus').current(provisioned))
+    .withVariable(
+      new DatasourceVariableBuilder('datasource').label('Data source').type('prometheus').current(provisioned),
+    )
     .link(
       new DashboardLinkBuilder('QuickLink')
         .type(DashboardLinkType.Dashboards)
@@ -180,9 +186,14 @@ export function dashboard({ uid, title, description, rows, marks = [] }: Dashboa
         .includeVars(true),
     )
     .annotations(marks.map(mark))
+  // Given here, because Grafana would count anew at every change, and links to panels would break.
+  let id = 0
   for (const row of rows) {
-    built.withRow(new RowBuilder(row.title))
-    for (const panel of row.panels) built.withPanel(panel)
+    built.withRow(new RowBuilder(row.title).id(++id))
+    for (const panel of row.panels) {
+      const numbered = { ...panel.build(), id: ++id }
+      built.withPanel({ build: () => numbered })
+    }
   }
   return built
 }

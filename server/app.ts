@@ -1,17 +1,22 @@
 // The composition root of one worker: the only file that knows every room. What is acquired is released in reverse.
 import express from 'express'
 import type { BootResult } from './boot.ts'
-import { startClicks } from './clicks/counter.ts'
+import type { ClicksReport } from './clicks/books.ts'
+import { openClicks, type OpenClicks } from './clicks/open.ts'
 import { announceLocally } from './coherence/announce.ts'
 import { cacheRouter } from './coherence/api.ts'
 import { openCoherence } from './coherence/open.ts'
 import { createTruth, type Truth } from './coherence/truth.ts'
-import { limits, type Config } from './config.ts'
+import type { Config } from './config.ts'
 import { Breaker } from './connections/breaker.ts'
 import { openDatabases } from './connections/databases.ts'
 import { unavailable } from './errors.ts'
 import { apiRouter } from './api/router.ts'
+import { askRedis } from './limits/ask-redis.ts'
 import type { Counters } from './limits/counters.ts'
+import { DatabaseClock } from './limits/database-clock.ts'
+import { createHitCounters, type HitCounters } from './limits/hit-counters.ts'
+import { openHits } from './limits/open-hits.ts'
 import { openLimits } from './limits/open.ts'
 import { createRedirectHandler, type RedirectDeps, type RedirectHandler } from './redirect/handler.ts'
 import { listen } from './redirect/listener.ts'
@@ -37,6 +42,8 @@ export interface AppDeps {
   readonly boot: Promise<BootResult>
   /** Rate limits in memory, of all workers together; without them this process counts for itself. */
   readonly counters?: Counters
+  /** To the books of all workers' clicks; without them this process keeps its own. */
+  readonly reportClicks?: (report: ClicksReport) => void
 }
 
 const apiStarting = unavailable('The API is not ready: Postgres has not been reached yet.')
@@ -58,7 +65,7 @@ export async function startApp(config: Config, deps: AppDeps): Promise<App> {
 
 async function compose(
   config: Config,
-  { metrics, log, boot, counters }: AppDeps,
+  { metrics, log, boot, counters, reportClicks }: AppDeps,
   releases: Release[],
   release: () => Promise<void>,
 ): Promise<App> {
@@ -84,7 +91,8 @@ async function compose(
     trustMs: config.trustMs,
     nowMs: () => performance.now(),
   })
-  const coherence = openShared(config, metrics, log, truth, tier1, breakers.redis)
+  const { coherence, hitCounters, askHits } =
+    openShared(config, metrics, log, truth, tier1, breakers.redis, () => clicks) ?? {}
   if (coherence) releases.push(coherence.close)
 
   const tier3 = createTier3({
@@ -121,27 +129,40 @@ async function compose(
       metrics.lookups.inc({ source })
     },
   })
-  const clicks = startClicks({
+  const clock = new DatabaseClock()
+  const clicks: OpenClicks = openClicks(config, {
     sql: databases.api,
-    everyMs: 1000,
-    maxLinks: limits.clickLinks,
-    onAccepted: (n) => {
-      metrics.clicksAccepted.inc(n)
-    },
-    onPersisted: (n) => {
-      metrics.clicksPersisted.inc(n)
-    },
-    onDropped: (n) => {
-      metrics.clicksDropped.inc(n)
-    },
+    truth,
+    coherence,
+    askRedis: askHits,
+    codes: () => tier1.codes(),
+    nowMs: () => clock.nowMs(),
+    report: reportClicks,
+    metrics,
+    log,
   })
   releases.push(() => clicks.stop())
+  const hits = openHits(config, {
+    redirects: databases.redirects,
+    api: databases.api,
+    breaker: breakers.postgres,
+    counters: hitCounters,
+    clock,
+    flushClicks: clicks.flush,
+    onRejected: () => {
+      metrics.hitQuotaRejections.inc()
+    },
+    onUngranted: (linkId) => {
+      metrics.hitsUngranted.inc()
+      clicks.ungranted(linkId)
+    },
+  })
+  releases.push(hits.close)
   metrics.tierConfigured.set({ tier: 'local' }, 1)
   metrics.tierConfigured.set({ tier: 'postgres' }, 1)
   metrics.onCollect(() => {
     const counts = databases.counts()
     for (const state of ['active', 'idle', 'waiting'] as const) metrics.dbPool.set({ state }, counts[state])
-    metrics.clicksSpooled.set(clicks.pending)
   })
 
   const { admission, termsOf, absentCodes, rooms, ...held } = openLimits(config, {
@@ -163,6 +184,7 @@ async function compose(
   const redirectDeps: RedirectDeps = {
     resolver,
     clicks,
+    hits,
     nowMs: Date.now,
     onAnswer: (status, seconds, source) => {
       metrics.redirect(status, seconds)
@@ -181,7 +203,7 @@ async function compose(
   const announcer = coherence?.announcer ?? announceLocally(tier1)
   const cache = cacheRouter({ sql: databases.api, truth, announcer, peek: (code) => tier1.peek(code), coherence })
   void boot.then((booted) => {
-    const mine = { admission, termsOf, rooms: [cache, ...rooms] }
+    const mine = { admission, termsOf, rooms: [cache, hits.room, ...rooms] }
     api.use(apiRouter({ config, log, sql: databases.api, boot: booted, announcer, ...mine }))
   })
   const server = await listen(config, {
@@ -205,7 +227,8 @@ async function compose(
       postgres: { breaker: breakers.postgres.state, pools: databases.counts() },
       tier1: { entries: tier1.size },
       flights: resolver.flights,
-      clicks: { pending: clicks.pending },
+      clicks: { pending: clicks.pending, spooled: clicks.spooled },
+      hits: { leases: hits.leases },
     }),
     close: release,
   }
@@ -231,8 +254,18 @@ function openBreaker(
 }
 
 /** Without a Redis there is nothing to keep honest, and a writer tells only its own tier 1. */
-function openShared(config: Config, metrics: Metrics, log: Log, truth: Truth, tier1: Tier1, breaker: Breaker) {
+function openShared(
+  config: Config,
+  metrics: Metrics,
+  log: Log,
+  truth: Truth,
+  tier1: Tier1,
+  breaker: Breaker,
+  clicks: () => OpenClicks,
+) {
   if (!config.redisUrl && !config.redisSentinels) return undefined
+  let hitCounters: HitCounters | undefined
+  let askHits: ReturnType<typeof askRedis> | undefined
   metrics.tierConfigured.set({ tier: 'redis' }, 1)
   const coherence = openCoherence(config, truth, tier1, breaker, {
     onRedisError: (err) => {
@@ -249,7 +282,14 @@ function openShared(config: Config, metrics: Metrics, log: Log, truth: Truth, ti
     },
     onWipe: (why) => {
       log.warn({ why }, 'everything about links in Redis is unlinked')
+      clicks().warm()
     },
+    preparation: (redis) => {
+      askHits = askRedis(redis, breaker, config.redisTimeoutMs)
+      hitCounters = createHitCounters(redis, askHits)
+      return hitCounters.prepare
+    },
+    ...(config.dynamicTtl === 'on' ? { lifeS: (code) => clicks().lifeS(code) } : {}),
     onStale: (code, held, truth) => {
       metrics.staleAnswersFound.inc()
       log.error({ code, held: held.version, truth: truth.version }, 'Redis holds a wrong answer and is trusted')
@@ -261,7 +301,7 @@ function openShared(config: Config, metrics: Metrics, log: Log, truth: Truth, ti
   metrics.onCollect(() => {
     metrics.trustAge.set(coherence.trust.ageS())
   })
-  return coherence
+  return { coherence, hitCounters, askHits }
 }
 
 function createPages(redirects: RedirectHandler, api: express.Router): express.Express {

@@ -1,5 +1,6 @@
 // Every environment variable: default, unit, limit and reason. A set that cannot work is refused with one sentence
 // that names the variable to change. Nothing else in the project reads the environment of the server.
+// Long because every setting and every bound stands here, each with its reason.
 import { readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { z } from 'zod'
@@ -235,6 +236,8 @@ export const limits = {
   passChunk: 500,
   /** When there are more: codes that it makes Redis forget at a time, for about as long. */
   passBulk: 2000,
+  /** Milliseconds that a pass leaves such a list to the process that is faster, before it looks again. */
+  passYieldMs: 100,
   /** Milliseconds for one step of a pass. */
   passStepMs: 400,
   /** Milliseconds between passes that nudges start: at most this often, however much is written. */
@@ -257,8 +260,34 @@ export const limits = {
   mintAttempts: 100,
   /** Codes that the sampled checker compares per second and process. */
   checksPerSecond: 2,
-  /** Links with clicks that are not in Postgres yet, per process. */
+  /** Links in one batch of clicks, per process; clicks of a further link are dropped. */
   clickLinks: 100_000,
+  /** Milliseconds between batches of clicks: what a process that is killed takes with it. */
+  clicksEveryMs: 1000,
+  /** Milliseconds of a clean stop for bringing clicks to Postgres; what is left waits in the spool. */
+  clicksStopMs: 2000,
+  /** Milliseconds between looks for spools whose owner has died. */
+  takeOverEveryMs: 5000,
+  /** Days that a spool is remembered after its last batch: no statement is under way for longer. */
+  spoolDays: 7,
+  /** Links whose popularity is told to Redis, per process and round; the length of a round; the clicks that count. */
+  popularLinks: 100,
+  popularEveryMs: 10_000,
+  popularClicks: 10,
+  /** Links that a process puts back into a Redis that came back empty. */
+  warmLinks: 200,
+  /** Links with a hit limit that a process holds hits of; beyond it the oldest go back. */
+  hitLeases: 50_000,
+  /** Requests that wait for hits of one link, per process; and how long, in milliseconds, while there are some. */
+  hitWaiters: 5000,
+  hitWaitMs: 1000,
+  /** Milliseconds after which hits that nobody wants go back, and between looks for them. */
+  hitIdleMs: 10_000,
+  hitLookMs: 2500,
+  /** Milliseconds between looks at the database's clock, which months are of. */
+  clockEveryMs: 5000,
+  /** Months that grants of hits are kept. */
+  hitsMonths: 3,
   /** Milliseconds that an idle connection is kept: longer than the proxies in front keep theirs (60 s). */
   keepAliveMs: 65_000,
   /** Milliseconds for a request's headers, and for all of it: slow senders do not hold connections. */

@@ -1,4 +1,5 @@
 // What a worker and its primary say to each other. Secrets travel here, and never by environment or command line.
+import type { ClicksReport } from './clicks/books.ts'
 import type { CounterAnswer, CounterQuestion } from './limits/primary-counters.ts'
 import type { ReportSlice } from './telemetry/report.ts'
 
@@ -19,4 +20,5 @@ export type ToPrimary =
   /** It cannot work in this environment, and neither could its replacement: a sentence for the person to act on. */
   | { readonly type: 'refused'; readonly sentence: string }
   | CounterQuestion
+  | ClicksReport
   | ReportSlice

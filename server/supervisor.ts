@@ -2,6 +2,8 @@
 // clean stop. It serves no link itself, so that whatever happens to a worker, somebody is there to replace it.
 import type { Worker } from 'node:cluster'
 import { setTimeout as pause } from 'node:timers/promises'
+import { createClickBooks, type ClickBooks } from './clicks/books.ts'
+import { countIn } from './clicks/open.ts'
 import { ConfigError, limits, type Config } from './config.ts'
 import { isUnavailable } from './connections/postgres.ts'
 import { Crew } from './crew.ts'
@@ -14,7 +16,7 @@ import { createHealth } from './telemetry/health.ts'
 import { describeError, type Log } from './telemetry/log.ts'
 import type { Metrics } from './telemetry/metrics.ts'
 import { startOpsServer, type OpsServer, type Phase } from './telemetry/ops-server.ts'
-import type { MetricData } from './telemetry/report.ts'
+import type { MetricData, Status } from './telemetry/report.ts'
 
 export interface SupervisorDeps<Boot> {
   readonly log: Log
@@ -41,6 +43,8 @@ interface Supervision<Boot> {
   readonly end: (ending: Ending) => void
   /** Rate limits in memory: of all workers together. */
   readonly count: ReturnType<typeof createCounterDesk>
+  /** Clicks of all workers, the dead included. */
+  readonly clicks: ClickBooks
   phase: Phase
   /** Postgres has been asked once, so that 'ready' says something about it. */
   bootTried: boolean
@@ -66,6 +70,7 @@ export async function supervise<Boot>(config: Config, deps: SupervisorDeps<Boot>
     fleet: new Fleet({ own }),
     end: ending.resolve,
     count: createCounterDesk(limits.createWindowS),
+    clicks: createClickBooks(countIn(metrics)),
     phase: 'starting',
     bootTried: false,
     booted: undefined,
@@ -122,6 +127,9 @@ function hear<Boot>(all: Supervision<Boot>, worker: Worker, message: ToPrimary):
     case 'count':
       void all.count(message).then((answer) => all.crew?.send(worker, answer))
       break
+    case 'clicks':
+      all.clicks.note(message)
+      break
     case 'report':
       all.fleet.received(worker.id, message)
       break
@@ -140,6 +148,10 @@ function phaseOf<Boot>(all: Supervision<Boot>): Phase {
   return all.phase
 }
 
+/** Clicks on disk, as the workers see them. */
+const spooledBy = (statuses: readonly (Status | undefined)[]): number =>
+  statuses.reduce((sum, status) => sum + ((status?.['clicks'] as { spooled?: number } | undefined)?.spooled ?? 0), 0)
+
 async function startOps<Boot>(all: Supervision<Boot>): Promise<OpsServer> {
   const { config, deps, fleet } = all
   const probed = createHealth(deps.probes)
@@ -156,6 +168,7 @@ async function startOps<Boot>(all: Supervision<Boot>): Promise<OpsServer> {
       uptimeS: Math.round(process.uptime()),
       phase: phaseOf(all),
       health: report,
+      clicks: { ...all.clicks.totals(), spooled: spooledBy([...statuses.values()]) },
       workers: all.crew?.slots.map(({ number, worker, serving, restarts }) => ({
         number,
         pid: worker?.process.pid ?? null,

@@ -1,5 +1,6 @@
 // A worker process: runs the app, answers its primary, and ends once and cleanly, whoever asks for it and how often.
 import cluster from 'node:cluster'
+import type { ClicksReport } from './clicks/books.ts'
 import { limits, type Config } from './config.ts'
 import { stopSignals, type ToPrimary, type ToWorker } from './ipc.ts'
 import { PrimaryCounters } from './limits/primary-counters.ts'
@@ -19,7 +20,13 @@ export interface WorkerDeps<Boot> {
   readonly metrics: Metrics
   startApp(
     config: Config,
-    deps: { metrics: Metrics; log: Log; boot: Promise<Boot>; counters: PrimaryCounters },
+    deps: {
+      metrics: Metrics
+      log: Log
+      boot: Promise<Boot>
+      counters: PrimaryCounters
+      reportClicks: (report: ClicksReport) => void
+    },
   ): Promise<RunningApp>
 }
 
@@ -81,7 +88,8 @@ export async function work<Boot>(config: Config, deps: WorkerDeps<Boot>): Promis
   await tell({ type: 'hello' })
 
   try {
-    app = await deps.startApp(config, { metrics, log, boot: boot.promise, counters })
+    const reportClicks = (news: ClicksReport): void => void tell(news)
+    app = await deps.startApp(config, { metrics, log, boot: boot.promise, counters, reportClicks })
   } catch (error) {
     const sentence = refusal(error, config, 'public')
     if (sentence === undefined) throw error

@@ -30,13 +30,14 @@ export interface Stand {
 
 export interface BenchServer {
   readonly url: string
+  readonly opsUrl: string
   readonly pid: number
   status(): Promise<WorkerStatus[]>
   stop(): Promise<void>
 }
 
 interface WorkerStatus {
-  readonly status: { readonly redis?: { readonly trusted?: boolean } } | null
+  readonly status: { readonly redis?: { readonly trusted?: boolean }; readonly tier1?: { readonly entries: number } } | null
 }
 
 /** As an operator would run them: every commit is on disk before it is acknowledged. */
@@ -75,7 +76,13 @@ const ownerKey = `ql_${randomBytes(24).toString('base64url')}`
 async function startServer(env: Record<string, string>): Promise<BenchServer> {
   const [port, opsPort] = [await freePort(), await freePort()]
   const dataDir = mkdtempSync(join(tmpdir(), 'quicklink-bench-'))
-  const own = { HOST: '127.0.0.1', PORT: String(port), OPS_PORT: String(opsPort), DATA_DIR: dataDir, OWNER_KEY: ownerKey }
+  const own = {
+    HOST: '127.0.0.1',
+    PORT: String(port),
+    OPS_PORT: String(opsPort),
+    DATA_DIR: dataDir,
+    OWNER_KEY: ownerKey,
+  }
   const child: ChildProcess = spawn(process.execPath, [main], {
     env: { PATH: process.env['PATH'], ...own, WORKERS: '1', LOG_LEVEL: 'warn', ...env },
     stdio: ['ignore', 'ignore', 'inherit'],
@@ -84,6 +91,7 @@ async function startServer(env: Record<string, string>): Promise<BenchServer> {
   await waitFor(async () => (await ops('/readyz')).includes('"ok"'), { deadlineMs: 30_000 })
   return {
     url: `http://127.0.0.1:${port}`,
+    opsUrl: `http://127.0.0.1:${opsPort}`,
     pid: child.pid as number,
     status: async () => (JSON.parse(await ops('/statusz')) as { workers: WorkerStatus[] }).workers,
     async stop() {
@@ -118,7 +126,7 @@ export interface Sample {
 export function load(servers: readonly BenchServer[], paths: readonly string[], perSecond: number) {
   const samples: Sample[] = []
   const agent = new Agent({ keepAlive: true, maxSockets: 64 })
-  let done = false
+  const stop = new AbortController()
   const ask = (n: number, dueMs: number): void => {
     const path = paths[Math.floor(Math.random() * paths.length)] ?? '/'
     const note = (ok: boolean): void => {
@@ -134,7 +142,7 @@ export function load(servers: readonly BenchServer[], paths: readonly string[], 
   }
   const running = (async () => {
     const beganMs = performance.now()
-    for (let n = 0; !done; n++) {
+    for (let n = 0; !stop.signal.aborted; n++) {
       const dueMs = beganMs + (n * 1000) / perSecond
       const aheadMs = dueMs - performance.now()
       if (aheadMs > 1) await pause(aheadMs)
@@ -146,7 +154,7 @@ export function load(servers: readonly BenchServer[], paths: readonly string[], 
   return {
     between: (fromMs: number, toMs: number): Sample[] => samples.filter(({ atMs }) => atMs >= fromMs && atMs < toMs),
     stop: () => {
-      done = true
+      stop.abort()
       return running
     },
   }

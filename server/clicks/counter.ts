@@ -1,16 +1,5 @@
-// Clicks per link, counted in the process and written to Postgres once a second, by the hour.
-import type { Sql } from '../connections/postgres.ts'
-
-interface ClicksOptions {
-  readonly sql: Sql
-  readonly everyMs: number
-  /** Links with unwritten clicks, at most; clicks of a further link are dropped and counted. */
-  readonly maxLinks: number
-  readonly onAccepted: (clicks: number) => void
-  readonly onPersisted: (clicks: number) => void
-  readonly onDropped: (clicks: number) => void
-  readonly nowMs?: () => number
-}
+// Clicks per link, counted in the process. Once a second, and when the hour changes, they become a batch.
+import type { Batch, Row } from './batch.ts'
 
 /** Clicks of one link that are not in the map yet. As many as are wanted may exist per link. */
 export interface Tally {
@@ -18,86 +7,75 @@ export interface Tally {
   n: number
 }
 
-export interface Clicks {
+export interface Counter {
   /** For a copy of the link: counting its clicks takes no look-up. */
   tally(linkId: number): Tally
+  /** The hot path: an increment. */
   hit(tally: Tally): void
-  flush(): Promise<void>
-  /** Not yet in Postgres. */
+  /** Served without a grant, and to be settled with the link's quota; beside the click itself. */
+  ungranted(linkId: number): void
+  /** All that has come since the last time. What did not fit is in `dropped`. */
+  drain(): Batch
   readonly pending: number
-  stop(): Promise<void>
 }
 
-const writeSql = `
-insert into clicks (link_id, hour, clicks)
-select id, date_trunc('hour', to_timestamp($3::float8)), n from unnest($1::bigint[], $2::bigint[]) as counted(id, n)
-order by id
-on conflict (link_id, hour) do update set clicks = clicks.clicks + excluded.clicks`
+interface CounterOptions {
+  /** Links in a batch, at most; clicks of a further link are dropped and counted. */
+  readonly maxLinks: number
+  /** Unix milliseconds of the database's clock, which hours and months belong to. */
+  readonly nowMs: () => number
+}
 
-export function startClicks(options: ClicksOptions): Clicks {
-  const nowMs = options.nowMs ?? Date.now
-  let counts = new Map<number, number>()
+export const hourMs = 3_600_000
+
+export function createCounter({ maxLinks, nowMs }: CounterOptions): Counter {
+  let counts = new Map<number, { clicks: number; ungranted: number }>()
   // Those with clicks. The list holds them, so a copy that is replaced or evicted takes none with it.
   let tallies: Tally[] = []
+  let dropped = 0
   let beganMs = nowMs()
-  let writing: Promise<void> | undefined
 
-  const add = (linkId: number, clicks: number): void => {
+  const add = (linkId: number, clicks: number, ungranted: number): void => {
     const before = counts.get(linkId)
-    if (before === undefined && (linkId === 0 || counts.size >= options.maxLinks)) options.onDropped(clicks)
-    else counts.set(linkId, (before ?? 0) + clicks)
+    if (before) {
+      before.clicks += clicks
+      before.ungranted += ungranted
+    } else if (linkId === 0 || counts.size >= maxLinks) dropped += clicks
+    else counts.set(linkId, { clicks, ungranted })
   }
-
   const settle = (): void => {
     const due = tallies
     tallies = []
     for (const tally of due) {
-      options.onAccepted(tally.n)
-      add(tally.linkId, tally.n)
+      add(tally.linkId, tally.n, 0)
       tally.n = 0
     }
   }
-
-  const write = async (): Promise<void> => {
-    settle()
-    const batch = counts
-    const atMs = beganMs
-    counts = new Map()
-    beganMs = nowMs()
-    if (batch.size === 0) return
-    try {
-      await options.sql.query(writeSql, [[...batch.keys()], [...batch.values()], atMs / 1000], 'ql-write-clicks')
-      options.onPersisted(sum(batch))
-    } catch {
-      // Postgres is away: they wait for the next flush, with whatever came since.
-      for (const [linkId, clicks] of batch) add(linkId, clicks)
-    }
-  }
-  const flush = (): Promise<void> =>
-    (writing ??= write().finally(() => {
-      writing = undefined
-    }))
-
-  const timer = setInterval(() => void flush(), options.everyMs)
 
   return {
     tally: (linkId) => ({ linkId, n: 0 }),
     hit(tally) {
       if (tally.n++ > 0) return
       tallies.push(tally)
-      if (tallies.length >= options.maxLinks) settle()
+      if (tallies.length >= maxLinks) settle()
     },
-    flush,
+    ungranted(linkId) {
+      add(linkId, 0, 1)
+    },
+    drain() {
+      settle()
+      const rows: Row[] = Array.from(counts, ([linkId, { clicks, ungranted }]) => [linkId, clicks, ungranted])
+      const batch = { hourMs: Math.floor(beganMs / hourMs) * hourMs, rows, dropped }
+      counts = new Map()
+      dropped = 0
+      beganMs = nowMs()
+      return batch
+    },
     get pending() {
       settle()
-      return sum(counts)
-    },
-    async stop() {
-      clearInterval(timer)
-      await writing
-      await flush()
+      let sum = dropped
+      for (const { clicks } of counts.values()) sum += clicks
+      return sum
     },
   }
 }
-
-const sum = (counts: ReadonlyMap<number, number>): number => [...counts.values()].reduce((a, b) => a + b, 0)

@@ -28,6 +28,10 @@ export interface CoherenceHooks {
   readonly onWipe: (why: string) => void
   readonly onStale: (code: Code, held: Known, truth: Known) => void
   readonly onHintCount: (count: number) => void
+  /** Asked once: what every pass does first with this Redis. */
+  readonly preparation?: (redis: RedisConnection) => () => Promise<void>
+  /** Seconds that a link lives in Redis; undefined: the usual time. */
+  readonly lifeS?: (code: Code) => number | undefined
 }
 
 export interface Coherence {
@@ -48,11 +52,15 @@ export function openCoherence(
 ): Coherence {
   const nowMs = (): number => performance.now()
   const redis = openRedis(config, { onError: hooks.onRedisError, onCommand: hooks.onCommand })
-  const cache = createSharedCache(redis, { ...config, tombstoneS: limits.tombstoneS })
+  const cache = createSharedCache(redis, {
+    ...config,
+    tombstoneS: limits.tombstoneS,
+    ...(hooks.lifeS ? { lifeS: hooks.lifeS } : {}),
+  })
   const trust = new Trust(config.trustMs, nowMs)
   const { onApplied, onWipe, onStale } = hooks
   const relay = startRelay({
-    pass: createPass({ cache, truth, local, trust, nowMs, onApplied, onWipe }),
+    pass: createPass({ cache, truth, local, trust, nowMs, onApplied, onWipe, prepare: hooks.preparation?.(redis) }),
     intervalMs: config.relayIntervalMs,
     gapMs: limits.nudgeGapMs,
     onFailure: hooks.onPassFailed,

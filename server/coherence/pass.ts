@@ -32,6 +32,8 @@ interface PassDeps {
   readonly nowMs: () => number
   readonly onApplied: (ageS: number) => void
   readonly onWipe: (why: string) => void
+  /** What else must be looked at in this Redis before it is trusted; nothing once it has been, on this connection. */
+  readonly prepare?: (() => Promise<void>) | undefined
 }
 
 /** Resolves to true when my Redis is fresh as of the beginning of the last step; false when it could not be made so. */
@@ -56,11 +58,12 @@ export function createPass(deps: PassDeps): Pass {
     const { next, changes, forget } = found
     for (const { code, known } of changes) local.amend(code, known)
     for (const code of forget) local.expire(code)
-    const idle = changes.length + forget.length === 0 && since.to === undefined && next.atS - since.atS < limits.cursorIdleS
+    const idle =
+      changes.length + forget.length === 0 && since.to === undefined && next.atS - since.atS < limits.cursorIdleS
     if (!idle) {
       if ((await step(cache.advance(held, JSON.stringify(next), latest(changes), forget))) === 'moved') {
         // Somebody else works off the long list: reading every part of it too would only slow that down.
-        if (forget.length > 0) await new Promise((resolve) => setTimeout(resolve, limits.nudgeGapMs))
+        if (forget.length > 0) await new Promise((resolve) => setTimeout(resolve, limits.passYieldMs))
         return 'again'
       }
       for (const { ageS } of changes) deps.onApplied(ageS)
@@ -71,6 +74,7 @@ export function createPass(deps: PassDeps): Pass {
 
   return async () => {
     const connection = cache.connection
+    if (cache.ready) await deps.prepare?.()
     for (;;) {
       const beganMs = deps.nowMs()
       if (!cache.ready || cache.connection !== connection) return false

@@ -8,10 +8,12 @@ import {
   besideOpenTransaction,
   broken,
   cacheAll,
+  connectedBeforeAnyPass,
   fourChanges,
   makeAll,
   oldInRedis,
   promiseMs,
+  seldomAsked,
   underLoad,
 } from '../testing/changes.ts'
 import { startSentinels } from '../testing/sentinel.ts'
@@ -21,7 +23,6 @@ import {
   redisCommand,
   startFaultProxy,
   startRedisServer,
-  waitFor,
   type FaultProxy,
   type LocalServer,
 } from '../testing/services.ts'
@@ -31,8 +32,6 @@ const calm = {
   OWNER_KEY: ownerKey,
   // It is trust that has to do it: no breaker shields readers from a Redis that has just come back.
   BREAKER_FAILURES: '1000',
-  // Longer than at rest between two passes, so that a Redis with old data stands unmended for a while.
-  RELAY_INTERVAL_MS: '400',
   // A machine that is busy with other tests is not a Postgres that does not answer.
   DB_TIMEOUT_MS: '1000',
 }
@@ -60,17 +59,20 @@ describe('a change is seen everywhere within a second, and nothing old comes bac
 
   const whileAway = async (name: string, leave: () => Promise<void>, comeBack: () => Promise<void>) => {
     await allTrust(servers)
-    const changes = await fourChanges(servers, name)
+    const often = await fourChanges(servers, name)
+    const seldom = await seldomAsked(servers, name)
+    const changes = [...often, ...seldom]
     await cacheAll(servers, changes, redis.url)
-    const watched = await underLoad(servers, changes, async () => {
+    const work = async () => {
       await leave()
       const made = await makeAll(changes)
       await untilJudged()
-      await comeBack()
+      await connectedBeforeAnyPass(databaseUrl, servers, comeBack)
       await allTrust(servers)
       await untilJudged()
       return made
-    })
+    }
+    const watched = await underLoad(servers, often, work, seldom)
     expect(broken(watched, watched.result)).toEqual([])
     expect(await oldInRedis(redis.url, watched.result)).toEqual([])
   }
@@ -82,38 +84,39 @@ describe('a change is seen everywhere within a second, and nothing old comes bac
       () => proxy.pass(),
     ))
 
-  it('is black-holed, with a transaction left open', () =>
+  it('is black-holed and what was under way is lost, with a transaction left open', () =>
     besideOpenTransaction(databaseUrl, () =>
       whileAway(
         'hole',
         () => proxy.blackHole(),
-        () => proxy.pass(),
+        async () => {
+          await proxy.cut()
+          await proxy.pass()
+        },
       ),
     ))
 
   it('is killed and comes back with a snapshot from before, beside a transaction left open', async () => {
     await allTrust(servers)
-    const [early, late] = [await fourChanges(servers, 'early'), await fourChanges(servers, 'late')]
-    const all = [...early, ...late]
-    await cacheAll(servers, all, redis.url)
+    const [early, late] = [await seldomAsked(servers, 'early'), await fourChanges(servers, 'late')]
+    await cacheAll(servers, [...early, ...late], redis.url)
     const snapshot = join(redis.dir, 'dump.rdb')
     await redisCommand(redis.url, 'SAVE')
     copyFileSync(snapshot, `${snapshot}.kept`)
-    const watched = await besideOpenTransaction(databaseUrl, () =>
-      underLoad(servers, all, async () => {
-        // These have long been everywhere when the old values come back.
-        const made = await makeAll(early)
-        await untilJudged()
-        await redis.kill()
-        made.push(...(await makeAll(late)))
-        await untilJudged()
-        copyFileSync(`${snapshot}.kept`, snapshot)
-        await redis.restart()
-        await allTrust(servers)
-        await untilJudged()
-        return made
-      }),
-    )
+    const work = async () => {
+      // These have long been everywhere when the old values come back.
+      const made = await makeAll(early)
+      await untilJudged()
+      await redis.kill()
+      made.push(...(await makeAll(late)))
+      await untilJudged()
+      copyFileSync(`${snapshot}.kept`, snapshot)
+      await connectedBeforeAnyPass(databaseUrl, servers, () => redis.restart())
+      await allTrust(servers)
+      await untilJudged()
+      return made
+    }
+    const watched = await besideOpenTransaction(databaseUrl, () => underLoad(servers, late, work, early))
     expect(broken(watched, watched.result)).toEqual([])
     expect(await oldInRedis(redis.url, watched.result)).toEqual([])
   })
@@ -125,25 +128,24 @@ it('a change is seen everywhere within a second when Sentinel promotes a replica
   const env = { DATABASE_URL: databaseUrl, ...group.env }
   const servers = await twoServers(env, env)
   await allTrust(servers)
-  const [early, late] = [await fourChanges(servers, 'early'), await fourChanges(servers, 'late')]
+  const [early, late] = [await seldomAsked(servers, 'early'), await fourChanges(servers, 'late')]
   const all = [...early, ...late]
   await cacheAll(servers, all, primary.url)
   await cacheAll(servers, all, replica.url)
   await group.cutReplica()
-  const watched = await besideOpenTransaction(databaseUrl, () =>
-    underLoad(servers, all, async () => {
-      const made = await makeAll(early)
-      await untilJudged()
-      // Nor may it matter that one of the Sentinels is unreachable at that moment.
-      await group.firstSentinel.blackHole()
-      await primary.kill()
-      made.push(...(await makeAll(late)))
-      await waitFor(async () => (await group.primaryPort()) === replica.port, { deadlineMs: 15_000, everyMs: 50 })
-      await allTrust(servers)
-      await untilJudged()
-      return made
-    }),
-  )
+  const work = async () => {
+    const made = await makeAll(early)
+    await untilJudged()
+    // Nor may it matter that one of the Sentinels is unreachable at that moment.
+    await group.firstSentinel.blackHole()
+    await primary.kill()
+    made.push(...(await makeAll(late)))
+    await connectedBeforeAnyPass(databaseUrl, servers, () => group.promoted())
+    await allTrust(servers)
+    await untilJudged()
+    return made
+  }
+  const watched = await besideOpenTransaction(databaseUrl, () => underLoad(servers, late, work, early))
   expect(broken(watched, watched.result)).toEqual([])
   expect(await oldInRedis(replica.url, watched.result)).toEqual([])
 })

@@ -19,6 +19,8 @@ interface StoredLink {
   i: number
   e?: number
   q?: number
+  /** Seconds that it was to live, where that is not LINK_TTL_S. */
+  l?: number
 }
 
 /** What Redis holds of one code, and since when. */
@@ -26,9 +28,11 @@ export interface Held {
   readonly known: Known
   /** Unix seconds; 0 where the value does not say (a hint or a tombstone). */
   readonly cachedAtS: number
+  /** Where it is not the usual time. */
+  readonly lifeS?: number
 }
 
-export function encode(known: Known, nowMs: number): string {
+export function encode(known: Known, nowMs: number, lifeS?: number): string {
   if (!isLink(known)) return JSON.stringify({ x: known.version })
   const stored: StoredLink = {
     u: known.url,
@@ -38,6 +42,7 @@ export function encode(known: Known, nowMs: number): string {
     i: known.id,
     ...(known.expiresAtS === null ? {} : { e: known.expiresAtS }),
     ...(known.monthlyHits === null ? {} : { q: known.monthlyHits }),
+    ...(lifeS === undefined ? {} : { l: lifeS }),
   }
   return JSON.stringify(stored)
 }
@@ -64,6 +69,7 @@ export function decode(code: Code, value: string): Held | undefined {
       version: parsed.v ?? 0,
     },
     cachedAtS: parsed.t ?? 0,
+    ...(typeof parsed.l === 'number' ? { lifeS: parsed.l } : {}),
   }
 }
 
@@ -72,12 +78,14 @@ export interface Lifetimes {
   readonly notFoundTtlS: number
   readonly tombstoneS: number
   readonly ttlJitter: number
+  /** Of a link that is known to be hot, where lives are dynamic. */
+  readonly lifeS?: (code: Code) => number | undefined
 }
 
 /** Milliseconds to keep it in Redis; 0 for a link that has expired: nothing outlives its own end. */
 export function lifetimeMs(known: Known, lifetimes: Lifetimes, nowMs: number, random: () => number): number {
   const jittered = (baseS: number): number => Math.round(baseS * 1000 * (1 + (2 * random() - 1) * lifetimes.ttlJitter))
   if (!isLink(known)) return known.version === 0 ? jittered(lifetimes.notFoundTtlS) : lifetimes.tombstoneS * 1000
-  const lifeMs = jittered(lifetimes.linkTtlS)
+  const lifeMs = jittered(lifetimes.lifeS?.(known.code) ?? lifetimes.linkTtlS)
   return known.expiresAtS === null ? lifeMs : Math.max(0, Math.min(lifeMs, known.expiresAtS * 1000 - nowMs))
 }

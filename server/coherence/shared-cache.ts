@@ -60,7 +60,7 @@ export function createSharedCache(
       for (const version of schemaVersions) keys.push(linkKey(code, version), hintKey(code, version))
       const nobodyHasIt = how === 'put' && !isLink(known) && known.version === 0
       const lifeMs = Math.ceil(lifetimeMs(known, lifetimes, nowMs, random))
-      args.push(nobodyHasIt ? 'hint' : how, known.version, lifeMs, encode(known, nowMs))
+      args.push(nobodyHasIt ? 'hint' : how, known.version, lifeMs, encode(known, nowMs, lifetimes.lifeS?.(code)))
     }
     return (await setIfNotOlder(keys, args)) === -1 ? 'moved' : 'written'
   }

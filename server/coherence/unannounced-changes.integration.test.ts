@@ -112,6 +112,19 @@ describe('a hand in psql is seen by every process within a second when it', () =
     )
   })
 
+  it('rewrites thousands of rows at once', async () => {
+    await hand.query(`insert into links (code, url)
+      select 'many-' || n, 'https://example.org/many-' || n from generate_series(1, 5000) n`)
+    const some = [1, 500, 501, 2500, 5000].map((n) => `many-${n}`)
+    await seen(
+      `update links set url = url || '/again' where code like 'many-%'`,
+      some.map((code) => {
+        const before = `https://example.org/${code}`
+        return { what: 'rewrite', code: code as Code, before, after: `${before}/again`, make }
+      }),
+    )
+  })
+
   it('truncates the table', async () => {
     const links = [await link('all'), await link('of-them')]
     await seen('truncate links', links.map((each) => ({ what: 'truncate', ...each, after: 404, make }))) // prettier-ignore

@@ -12,6 +12,8 @@ export interface RedisConnection {
   unlinkMatching(pattern: string): Promise<void>
   prolong(key: string, lifeMs: number): Promise<void>
   pttl(key: string): Promise<number>
+  /** A section of INFO. */
+  info(section: string): Promise<string>
   countKeys(): Promise<number>
   /** About 1,000 of them. */
   sampleKeys(): Promise<string[]>
@@ -141,6 +143,7 @@ export function openRedis(target: RedisTarget, hooks: RedisHooks): RedisConnecti
       const [, keys] = await timed('scan', client.scan('0', 'COUNT', 1000))
       return keys
     },
+    info: (section) => timed('other', client.info(section)),
     pttl: (key) => timed('other', client.pttl(key)),
     async publish(channel, message) {
       await timed('publish', client.publish(channel, message))

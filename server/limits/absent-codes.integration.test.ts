@@ -13,7 +13,10 @@ beforeAll(async () => {
 const from = (address: string) => (path: string) => app.get(path, { 'X-Forwarded-For': `198.51.100.1, ${address}` })
 
 test('after NOT_FOUND_PER_MINUTE 404s an address is told 429 for absent codes, disabled ones included, and for no link', async () => {
-  const [link, off] = [await app.create('https://example.com/'), await app.create('https://example.com/', { enabled: false })]
+  const [link, off] = [
+    await app.create('https://example.com/'),
+    await app.create('https://example.com/', { enabled: false }),
+  ]
   const [scanner, neighbour, friend] = ['192.0.2.7', '192.0.2.8', '192.0.2.99'].map(from) as [ReturnType<typeof from>, ReturnType<typeof from>, ReturnType<typeof from>] // prettier-ignore
   // Not across the end of a minute.
   const leftMs = 60_000 - (Date.now() % 60_000)

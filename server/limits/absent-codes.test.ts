@@ -92,8 +92,10 @@ test('a hundred thousand addresses are no more memory than was allowed', () => {
 test.each(['everybody', '10.0.0.0/33', '1.2.3.4/x', '', '1.2.3', 'fe80::/129', '1.2.3.4/8/8'])(
   'the list %j is refused with a sentence',
   (list) => {
-    if (list !== '') expect(() => configOf({ SCAN_ALLOWLIST: list })).toThrow(/^SCAN_ALLOWLIST must be a list like [^\n]+\.$/)
-    if (list !== '') expect(() => configOf({ TRUST_PROXY: list })).toThrow(/^TRUST_PROXY must be off, a number of hops, or /)
+    if (list !== '')
+      expect(() => configOf({ SCAN_ALLOWLIST: list })).toThrow(/^SCAN_ALLOWLIST must be a list like [^\n]+\.$/)
+    if (list !== '')
+      expect(() => configOf({ TRUST_PROXY: list })).toThrow(/^TRUST_PROXY must be off, a number of hops, or /)
   },
 )
 

@@ -24,7 +24,12 @@ export interface Counters {
 }
 
 const nothing = (): Promise<void> => Promise.resolve()
-const refused = (limit: number, endsInMs: number): Taken => ({ granted: false, used: limit, endsInMs, giveBack: nothing })
+const refused = (limit: number, endsInMs: number): Taken => ({
+  granted: false,
+  used: limit,
+  endsInMs,
+  giveBack: nothing,
+})
 
 /** A unit of a window that is over is not taken off the next one. */
 export function granted(held: Held, undo: () => Promise<unknown>): Taken {

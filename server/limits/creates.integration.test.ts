@@ -4,7 +4,14 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { openPostgres, type Postgres } from '../connections/postgres.ts'
 import { send } from '../testing/app.ts'
 import { startServer, type ServerProcess } from '../testing/server-process.ts'
-import { adminUrlOf, freshDatabase, redisCommand, startRedisServer, waitFor, type LocalServer } from '../testing/services.ts'
+import {
+  adminUrlOf,
+  freshDatabase,
+  redisCommand,
+  startRedisServer,
+  waitFor,
+  type LocalServer,
+} from '../testing/services.ts'
 
 const url = 'https://example.com/'
 /** What is tested here is who is admitted; a machine that is busy with tests is not always in time. */
@@ -19,9 +26,22 @@ let server: ServerProcess
 beforeAll(async () => {
   databaseUrl = await freshDatabase()
   redis = await startRedisServer()
-  server = await startServer({ DATABASE_URL: databaseUrl, REDIS_URL: redis.url, WORKERS: '4', TIERS: tiers, ...patient })
+  server = await startServer({
+    DATABASE_URL: databaseUrl,
+    REDIS_URL: redis.url,
+    WORKERS: '4',
+    TIERS: tiers,
+    ...patient,
+  })
   const onError = (): void => undefined
-  db = openPostgres({ url: adminUrlOf(databaseUrl), name: 'test', maxConnections: 1, connectMs: 1000, queryMs: 5000, onError })
+  db = openPostgres({
+    url: adminUrlOf(databaseUrl),
+    name: 'test',
+    maxConnections: 1,
+    connectMs: 1000,
+    queryMs: 5000,
+    onError,
+  })
   return () => db.close()
 }, 60_000)
 
@@ -58,7 +78,8 @@ async function createOnce(key: string, more: object, at: ServerProcess): Promise
 }
 
 const rowsOf = async (id: string): Promise<number> =>
-  (await db.query<{ n: number }>('select count(*) as n from links where tenant = $1 and deleted_at is null', [id]))[0]?.n ?? NaN
+  (await db.query<{ n: number }>('select count(*) as n from links where tenant = $1 and deleted_at is null', [id]))[0]
+    ?.n ?? NaN
 const fill = (id: string, n: number, expires = 'null'): Promise<unknown> =>
   db.query(
     `insert into links (code, url, tenant, expires_at) select $1 || '-' || n, $2, $1, ${expires} from generate_series(1, $3::int) n`,
@@ -67,7 +88,9 @@ const fill = (id: string, n: number, expires = 'null'): Promise<unknown> =>
 const usedInRedis = async (id: string): Promise<number> =>
   Number((await redisCommand(redis.url, `GET quota:tenant:${id}:used`))?.split(/\D+/).filter(Boolean).at(-1))
 const tally = (answers: { status: number }[]): Record<number, number> =>
-  Object.fromEntries([...new Set(answers.map(({ status }) => status))].map((s) => [s, answers.filter((a) => a.status === s).length]))
+  Object.fromEntries(
+    [...new Set(answers.map(({ status }) => status))].map((s) => [s, answers.filter((a) => a.status === s).length]),
+  )
 const times = <T>(n: number, make: () => Promise<T>): Promise<T[]> => Promise.all(Array.from({ length: n }, make))
 
 describe('a quota with 10 places left', () => {
@@ -97,7 +120,11 @@ describe('a quota with 10 places left', () => {
     expect((await create(key, { code: `${id}-2` })).status).toBe(201)
     expect((await create(key)).status).toBe(403)
     expect(await rowsOf(id)).toBe(10)
-    expect((await server.api('POST', `/tenants/${id}/quota/sync`)).body).toMatchObject({ used: 10, before: 10, after: 10 })
+    expect((await server.api('POST', `/tenants/${id}/quota/sync`)).body).toMatchObject({
+      used: 10,
+      before: 10,
+      after: 10,
+    })
     await db.query('delete from links where code = $1', [`${id}-3`])
     await waitFor(async () => (await create(key)).status === 201)
     expect(await rowsOf(id)).toBe(10)
@@ -154,7 +181,9 @@ describe('without Redis', () => {
     expect((await server.api('POST', `/tenants/${id}/quota/sync`)).status).toBe(503)
     await alone.kill()
     await redis.restart()
-    await waitFor(async () => (await server.api('POST', `/tenants/${id}/quota/sync`)).status === 200, { deadlineMs: 20_000 })
+    await waitFor(async () => (await server.api('POST', `/tenants/${id}/quota/sync`)).status === 200, {
+      deadlineMs: 20_000,
+    })
   }, 60_000)
 })
 
@@ -179,7 +208,9 @@ describe('creates per hour', () => {
     expect(refused.headers['ratelimit-policy']).toBe('"creates";q=50;w=3600')
     expect(refused.headers['ratelimit']).toMatch(/^"creates";r=0;t=3[56]\d\d$/)
     const metrics = await send(server.opsUrl, 'GET', '/metrics')
-    const line = metrics.text.split('\n').find((line) => line.startsWith('quicklink_rate_limited_total{tier="standard"}'))
+    const line = metrics.text
+      .split('\n')
+      .find((line) => line.startsWith('quicklink_rate_limited_total{tier="standard"}'))
     expect(line).toMatch(/ 13$/)
     // Who asks again for what was created gets it, although nothing new may be created.
     expect((await again()).status).toBe(201)

@@ -49,7 +49,7 @@ export function openLimits(config: Config, deps: LimitsDeps): Limits {
   const rateLimit = createRateLimit({ counters, tiers, aggregatePerHour: config.rateLimitAggregatePerHour })
 
   const quota = redis && ask && createTenantQuota({ sql, tiers, redis, ask, trusted: coherence.trusted })
-  const quotaSync = createQuotaSync(sql, quota)
+  const quotaSync = createQuotaSync(sql, tiers, quota)
   const admission = createAdmission({
     directory,
     tiers,
@@ -88,10 +88,7 @@ export function openLimits(config: Config, deps: LimitsDeps): Limits {
   }
 }
 
-function startNights(
-  nightly: () => Promise<boolean>,
-  onError: LimitsDeps['onError'],
-): { stop(): Promise<void> } {
+function startNights(nightly: () => Promise<boolean>, onError: LimitsDeps['onError']): { stop(): Promise<void> } {
   let running = Promise.resolve()
   const timer = setInterval(() => {
     running = nightly().then(

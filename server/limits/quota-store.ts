@@ -24,10 +24,10 @@ export async function lockTenant(sql: Sql, tenant: string, exclusive: boolean): 
 
 /** A create of this code takes the place of a link that expired and still counts. Its row stays locked. */
 export async function takesOver(sql: Sql, tenant: string, code: Code): Promise<boolean> {
-  const [row] = await sql.query('select 1 from links where code = $1 and tenant = $2 and deleted_at is null for update', [
-    code,
-    tenant,
-  ])
+  const [row] = await sql.query(
+    'select 1 from links where code = $1 and tenant = $2 and deleted_at is null for update',
+    [code, tenant],
+  )
   return row !== undefined
 }
 
@@ -80,11 +80,17 @@ export async function readSnapshot(
 export const pruneOps = (sql: Sql, olderThanS: number): Promise<unknown> =>
   sql.query('delete from quota_ops where at < now() - make_interval(secs => $1)', [olderThanS])
 
-/** A page of them, in the order of their ids. */
-export async function tenantIds(sql: Sql, after: string, limit: number): Promise<string[]> {
+/** A page of those who have a quota, in the order of their ids. */
+export async function tenantIds(
+  sql: Sql,
+  after: string,
+  limit: number,
+  tiersWithout: readonly TierName[],
+): Promise<string[]> {
   const rows = await sql.query<{ id: string }>(
-    'select id from tenants where id > $1 and deleted_at is null order by id limit $2',
-    [after, limit],
+    `select id from tenants
+     where id > $1 and deleted_at is null and (link_quota is not null or not tier = any ($3)) order by id limit $2`,
+    [after, limit, tiersWithout],
   )
   return rows.map(({ id }) => id)
 }

@@ -4,12 +4,14 @@ import type { Postgres, Sql } from '../connections/postgres.ts'
 import { removeDeleted } from '../tenants/store.ts'
 import { pruneOps, readSnapshot, tenantIds } from './quota-store.ts'
 import { quotaTimes, type Synced, type TenantQuota } from './tenant-quota.ts'
+import { tierNames, type Tiers } from './tiers.ts'
 
 export type SyncedTenant = Synced & { readonly tenant: string }
 
 export interface QuotaSync {
   /** undefined: no such tenant. */
   one(tenant: string): Promise<SyncedTenant | undefined>
+  /** All who have a quota. */
   all(): Promise<SyncedTenant[]>
   /** True: it was due, and this process has done it. */
   nightly(): Promise<boolean>
@@ -20,14 +22,16 @@ const nightlyLock = 7_105_003
 /** UTC: when most are asleep, and a day's figures are closed. */
 const nightlyHour = 3
 
-export function createQuotaSync(db: Postgres, quota: TenantQuota | undefined): QuotaSync {
+export function createQuotaSync(db: Postgres, tiers: Tiers, quota: TenantQuota | undefined): QuotaSync {
+  // Their links may be millions, and nobody needs the number.
+  const without = tierNames.filter((name) => tiers[name].links === null)
   const one = async (tenant: string, sql: Sql): Promise<SyncedTenant | undefined> => {
     const synced = await (quota ? quota.sync(tenant, sql) : rowsOnly(sql, tenant))
     return synced && { tenant, ...synced }
   }
   const all = async (sql: Sql, onEach: (synced: SyncedTenant) => void): Promise<void> => {
-    for (let after = ''; ; ) {
-      const ids = await tenantIds(sql, after, page)
+    for (let after = ''; ;) {
+      const ids = await tenantIds(sql, after, page, without)
       for (const id of ids) {
         const synced = await one(id, sql)
         if (synced) onEach(synced)

@@ -19,7 +19,12 @@ beforeAll(async () => {
   const url = new URL(await freshRedis())
   proxy = await startFaultProxy({ host: url.hostname, port: Number(url.port) })
   url.host = `127.0.0.1:${proxy.port}`
-  const target = { redisUrl: url.href, redisSentinels: undefined, redisSentinelName: undefined, redisPassword: undefined }
+  const target = {
+    redisUrl: url.href,
+    redisSentinels: undefined,
+    redisSentinelName: undefined,
+    redisPassword: undefined,
+  }
   redis = openRedis(target, { onError: ignore, onCommand: ignore })
   breaker = new Breaker({ failures: 5, windowMs: 10_000, openMs: 300 })
   await waitFor(() => redis.ready)
@@ -69,14 +74,22 @@ describe.each(stores)('counted in %s', (_name, open) => {
     expect(await takeMany(limit, acme, 60)).toBe(50)
     expect(await takeMany(limit, plus, 210)).toBe(200)
     expect(await takeMany(limit, owner, 500)).toBe(500)
-    expect(await limit.tryAcquire(acme)).toMatchObject({ granted: false, by: 'tenant', window: { limit: 50, remaining: 0 } })
+    expect(await limit.tryAcquire(acme)).toMatchObject({
+      granted: false,
+      by: 'tenant',
+      window: { limit: 50, remaining: 0 },
+    })
   })
 
   test('all standard tenants together have a limit; what it refuses costs the tenant nothing, and plus is not in it', async () => {
     const limit = rateLimit(await open(3600), 60)
     expect(await takeMany(limit, acme, 50)).toBe(50)
     expect(await takeMany(limit, other, 30)).toBe(10)
-    expect(await limit.tryAcquire(other)).toMatchObject({ granted: false, by: 'aggregate', window: { limit: 60, used: 60 } })
+    expect(await limit.tryAcquire(other)).toMatchObject({
+      granted: false,
+      by: 'aggregate',
+      window: { limit: 60, used: 60 },
+    })
     expect(await limit.getStatus(other)).toMatchObject({
       creates: { limit: 50, used: 10, remaining: 40 },
       aggregate: { limit: 60, used: 60, remaining: 0 },
@@ -143,7 +156,10 @@ describe('Redis dies', () => {
     expect(await takeMany(limit, acme, 100)).toBe(49)
     await proxy.pass()
     // What was taken before is still counted there.
-    await vi.waitFor(async () => expect((await limit.getStatus(acme)).creates?.used).toBeLessThan(50), { timeout: 8000, interval: 50 })
+    await vi.waitFor(async () => expect((await limit.getStatus(acme)).creates?.used).toBeLessThan(50), {
+      timeout: 8000,
+      interval: 50,
+    })
     expect((await limit.getStatus(acme)).creates?.used).toBeGreaterThanOrEqual(30)
   })
 })

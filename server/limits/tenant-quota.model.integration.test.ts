@@ -125,7 +125,8 @@ const property = (script: SyncScript) =>
     await sync(world.snapshot())
     for (const [action, pick] of schedule) {
       await world.step(action, pick)
-      if ((await usedInRedis()) !== world.expected) throw new Error(`counted ${await usedInRedis()}, not ${world.expected}`)
+      if ((await usedInRedis()) !== world.expected)
+        throw new Error(`counted ${await usedInRedis()}, not ${world.expected}`)
       if (world.rows > limit) throw new Error('over the limit')
     }
     // Later: Redis has forgotten the ids, and so has Postgres; the dead are dead.

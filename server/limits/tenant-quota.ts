@@ -99,7 +99,13 @@ export function loadScripts(redis: Pick<RedisConnection, 'script'>) {
       const { used, ops } = keysOf(tenant)
       return (await refund([used, ops], [1, entry, keptMs])) as number
     },
-    async sync(tenant: string, rows: number, most: number | null, contained: readonly string[], young: readonly string[]) {
+    async sync(
+      tenant: string,
+      rows: number,
+      most: number | null,
+      contained: readonly string[],
+      young: readonly string[],
+    ) {
       const { used, limit, ops } = keysOf(tenant)
       const args = [rows, most ?? '', keptMs, contained.length, ...contained, ...young]
       const [before, after] = (await sync([used, limit, ops], args)) as [number, number]
@@ -121,7 +127,10 @@ export function createTenantQuota(deps: TenantQuotaDeps): TenantQuota {
   const sync = async (tenant: string, sql = deps.sql): Promise<Synced | undefined> => {
     const [connection, atMs] = [redis.connection, nowMs()]
     const found = await readSnapshot(sql, tenant, quotaTimes)
-    if (!found) return undefined
+    if (!found) {
+      await ask(() => scripts.sync(tenant, 0, null, [], []))
+      return undefined
+    }
     if (nowMs() - atMs > quotaTimes.syncMs) throw new Error('Postgres took too long for a sync')
     const { rows, contained, young } = found
     const outcome = await ask(() => scripts.sync(tenant, rows, linkLimit(tiers, found), contained, young))

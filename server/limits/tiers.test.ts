@@ -6,7 +6,8 @@ import { loadConfig } from '../config.ts'
 import { agreedExpiry, agreedHits } from '../links/terms.ts'
 import { defaultTiers } from './tiers.ts'
 
-const tiersOf = (env: Record<string, string>) => loadConfig({ DATABASE_URL: 'postgres://localhost/quicklink', ...env }).tiers
+const tiersOf = (env: Record<string, string>) =>
+  loadConfig({ DATABASE_URL: 'postgres://localhost/quicklink', ...env }).tiers
 
 test('without a word the tiers are those of the documentation', () => {
   expect(tiersOf({})).toEqual(defaultTiers)
@@ -29,7 +30,10 @@ test.each([
   ['{"unlimited": {"links": 5}}', /^TIERS must not name unlimited: /],
   ['{"standard": {"link": 5}}', /^TIERS must not name standard\.link: /],
   ['{"standard": 5}', /^TIERS has a mistake at standard: it must be an object\.$/],
-  ['{"standard": {"links": 0}}', /^TIERS has a mistake at standard\.links: it must be a whole number from 1 to \d+, or null/],
+  [
+    '{"standard": {"links": 0}}',
+    /^TIERS has a mistake at standard\.links: it must be a whole number from 1 to \d+, or null/,
+  ],
   ['{"plus": {"lifeDays": "x"}}', /^TIERS has a mistake at plus\.lifeDays: it must be a whole number/],
 ])('TIERS=%s is refused with one sentence', (text, sentence) => {
   expect(() => tiersOf({ TIERS: text })).toThrow(sentence)

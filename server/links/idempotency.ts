@@ -45,7 +45,11 @@ export async function claimKey(sql: Sql, tenant: string, { key, bodyHash }: Idem
 }
 
 /** The answer that was given under this key to the same request, if any. Changes nothing. */
-export async function earlierAnswer(sql: Sql, tenant: string, idempotency: IdempotencyKey | undefined): Promise<unknown> {
+export async function earlierAnswer(
+  sql: Sql,
+  tenant: string,
+  idempotency: IdempotencyKey | undefined,
+): Promise<unknown> {
   if (!idempotency) return undefined
   const [earlier] = await sql.query<{ answer: unknown }>(
     `select answer from idempotency_keys where tenant = $1 and key = $2 and body_hash = $3 and answer is not null

@@ -26,7 +26,10 @@ export function agreedExpiry(terms: Terms, asked: Date | null, nowMs: number): D
   if (terms.lifeDays === null) return asked
   const latestMs = nowMs + terms.lifeDays * dayMs
   if (asked !== null && asked.getTime() > latestMs + clockMs) {
-    throw invalid('expiresAt', `expiresAt must be at most ${terms.lifeDays} days ahead, which is what this tenant's tier allows.`)
+    throw invalid(
+      'expiresAt',
+      `expiresAt must be at most ${terms.lifeDays} days ahead, which is what this tenant's tier allows.`,
+    )
   }
   return asked ?? new Date(Math.floor(latestMs / 1000) * 1000)
 }

@@ -55,7 +55,17 @@ const trickyLines = [
   'GET /api HTTP/1.1', 'GET /../Labc123 HTTP/1.1', 'GET /Labc123\\ HTTP/1.1', 'GET /Labc123;x HTTP/1.1', 'GET * HTTP/1.1', 'QUERY /Labc123 HTTP/1.1',
 ] // prettier-ignore
 
-const bodies = ['', '', '', 'hello', '0\r\n\r\n', '5\r\nhello\r\n0\r\n\r\n', '0\r\n\r\nGET /Pabc123 HTTP/1.1\r\nX: ', '\r\n', '\x00']
+const bodies = [
+  '',
+  '',
+  '',
+  'hello',
+  '0\r\n\r\n',
+  '5\r\nhello\r\n0\r\n\r\n',
+  '0\r\n\r\nGET /Pabc123 HTTP/1.1\r\nX: ',
+  '\r\n',
+  '\x00',
+]
 const ends = ['\r\n\r\n', '\r\n\r\n', '\r\n\r\n', '\r\n\r\n', '\n\n', '\r\n\n', '\n\r\n', '\r\r', '\r\n', '', '\r\n\r\n\r\n', '\r\n \r\n\r\n'] // prettier-ignore
 const oddBytes = [0, 9, 10, 11, 13, 32, 35, 44, 58, 63, 95, 127, 128, 255]
 
@@ -95,11 +105,15 @@ const requestOf = (often: number): fc.Arbitrary<string> =>
     .record({
       line: mostly(
         often,
-        mostly(2, fc.constantFrom('Labc123', 'Pabc123', 'Sabc123'), fc.constantFrom(...codes)).map((code) => `GET /${code} HTTP/1.1`),
+        mostly(2, fc.constantFrom('Labc123', 'Pabc123', 'Sabc123'), fc.constantFrom(...codes)).map(
+          (code) => `GET /${code} HTTP/1.1`,
+        ),
         fc.constantFrom(...trickyLines),
       ),
       host: mostly(often, fc.constant<string[]>(['Host: a.example:8080']), fc.constant<string[]>([])),
-      fields: fc.array(mostly(often, fc.constantFrom(...plainFields), fc.constantFrom(...trickyFields)), { maxLength: 5 }),
+      fields: fc.array(mostly(often, fc.constantFrom(...plainFields), fc.constantFrom(...trickyFields)), {
+        maxLength: 5,
+      }),
       end: mostly(often, fc.constant('\r\n\r\n'), fc.constantFrom(...ends)),
       body: mostly(often, fc.constant(''), fc.constantFrom(...bodies)),
     })
@@ -150,7 +164,9 @@ export const cases: fc.Arbitrary<Case> = fc
     fin: fc.constantFrom('none' as const, 'none' as const, 'early' as const, 'late' as const),
   })
   .map(({ requests, mutations, cuts, gaps, fin }) => {
-    const mutated = requests.map((text, i) => mutations.filter((_, n) => n % requests.length === i).reduce(mutate, text))
+    const mutated = requests.map((text, i) =>
+      mutations.filter((_, n) => n % requests.length === i).reduce(mutate, text),
+    )
     const text = mutated.join('')
     let sum = 0
     const at =

@@ -67,11 +67,14 @@ describe('the front door, beside node:http alone', () => {
 
   it('answers mutations alike', { timeout }, async () => {
     Object.assign(seen, { cases: 0, answers: 0, rawAnswers: 0, refused: 0, answered: 0 })
-    const result = await fc.check(fc.asyncProperty(cases, async (input) => void (await compare(input))), {
-      seed,
-      numRuns: runs,
-      endOnFailure: runs > 100_000,
-    })
+    const result = await fc.check(
+      fc.asyncProperty(cases, async (input) => void (await compare(input))),
+      {
+        seed,
+        numRuns: runs,
+        endOnFailure: runs > 100_000,
+      },
+    )
     if (result.failed) throw new Error(`${explain(result)}\n${await differenceOf(result.counterexample?.[0])}`)
     expect(result.numRuns).toBe(runs)
   })

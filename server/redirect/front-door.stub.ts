@@ -50,7 +50,12 @@ export function stubResolver(): Resolver {
   return {
     local(code) {
       if (!/^[LPBXAH]/.test(code)) return undefined
-      const copy = copies.get(code) ?? { known: knownOf(code), storedMs: 0, freshUntilMs: Infinity, prepared: undefined }
+      const copy = copies.get(code) ?? {
+        known: knownOf(code),
+        storedMs: 0,
+        freshUntilMs: Infinity,
+        prepared: undefined,
+      }
       copies.set(code, copy)
       return copy
     },

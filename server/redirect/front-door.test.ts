@@ -123,7 +123,9 @@ describe('the front door', () => {
         get(code).replace('GET', 'POST'),
         get(code).replace('1.1', '1.0'),
       ]) {
-        const [a, b] = await Promise.all([raw, http].map(async ({ port }) => normalise(await ask(await dial(port), request))))
+        const [a, b] = await Promise.all(
+          [raw, http].map(async ({ port }) => normalise(await ask(await dial(port), request))),
+        )
         expect(a, request).toBe(b)
         expect(a).toMatch(/^HTTP\/1\.1 [2345]\d\d /)
       }
@@ -275,7 +277,9 @@ describe.each(['raw', 'http'] as const)('a stop, FRONT_DOOR=%s', (frontDoor) => 
         if (thinksMs > 0) await sleep(thinksMs)
       }
     }
-    const visits = Array.from({ length: 40 }, (_, i) => visit(i % 2 === 0 ? ['Labc123'] : ['Sabc123', 'Labc123', 'Nabc123'], i % 3 === 0 ? 30 : 0))
+    const visits = Array.from({ length: 40 }, (_, i) =>
+      visit(i % 2 === 0 ? ['Labc123'] : ['Sabc123', 'Labc123', 'Nabc123'], i % 3 === 0 ? 30 : 0),
+    )
     while (started.size < visits.length) await sleep(10)
     await sleep(50)
     await close()

@@ -13,7 +13,8 @@
 // It owns what node:http would otherwise do for these connections: the idle time-out, the bound on what a client does not
 // read, the stop. How many connections there may be is the listener's business.
 import type { Duplex } from 'node:stream'
-import type { Clicks } from '../clicks/counter.ts'
+import type { Counter } from '../clicks/counter.ts'
+import type { HitQuota, Lease, Verdict } from '../limits/hit-quota.ts'
 import { parseCode, type Code } from '../link.ts'
 import { createDateHeader, prepareCopy, prepareKnown, wireOf, type Prepared } from './prepared.ts'
 import { codeIn, plainGet } from './recognise.ts'
@@ -21,7 +22,9 @@ import type { Found, Resolver, Source } from './resolve.ts'
 
 export interface FrontDoorDeps {
   readonly resolver: Pick<Resolver, 'local' | 'ask'>
-  readonly clicks: Pick<Clicks, 'tally' | 'hit'>
+  readonly clicks: Pick<Counter, 'tally' | 'hit'>
+  /** Of links with a limit. Without it there are none. */
+  readonly hits?: Pick<HitQuota, 'leaseOf' | 'acquire'>
   readonly onAnswer: (status: number, seconds: number, source: Source | 'local') => void
   /** Takes a connection over; what was read of it is in its buffer again. */
   readonly handOver: (socket: Duplex) => void
@@ -93,14 +96,16 @@ class Visitor {
       this.#ask(code, chunk)
       return
     }
-    const prepared = copy.prepared ?? prepareCopy(copy, door.deps.clicks)
+    const prepared = copy.prepared ?? prepareCopy(copy, door.deps.clicks, door.deps.hits)
     if (prepared === undefined || isOver(prepared)) this.#handOver(chunk)
-    else this.#answer(prepared, beganMs, beganMs, 'local')
+    else if (prepared.lease === undefined || prepared.lease.spend(beganMs)) {
+      this.#answer(prepared, beganMs, beganMs, 'local')
+    } else this.#waitForHit(chunk, prepared, prepared.lease, 'local')
   }
 
   #answer(prepared: Prepared, beganMs: number, nowMs: number, source: Source | 'local'): void {
     const { deps, date } = this.#door
-    // Half of what a `write` of bytes costs: node:net hands a one-byte string to the kernel without a buffer of its own.
+    // A one-byte string goes to the kernel without a Buffer of its own; prepared Buffers were not measurably cheaper.
     const hasRoom = this.#socket.write(wireOf(prepared, date(nowMs)), 'latin1')
     deps.clicks.hit(prepared.tally)
     deps.onAnswer(prepared.status, (performance.now() - beganMs) / 1000, source)
@@ -126,15 +131,34 @@ class Visitor {
       this.#handOver()
       return
     }
-    this.#waiting = undefined
-    this.#answer(prepared, this.#lastMs, performance.now(), source)
+    const nowMs = performance.now()
+    if (prepared.lease === undefined || prepared.lease.spend(nowMs)) this.#answerWaiting(prepared, nowMs, source)
+    else this.#waitForHit(this.#waiting, prepared, prepared.lease, source)
   }
+
+  #answerWaiting(prepared: Prepared, nowMs: number, source: Source | 'local'): void {
+    this.#waiting = undefined
+    this.#answer(prepared, this.#lastMs, nowMs, source)
+  }
+
+  /** Its link has a limit, and this process holds none of its hits at the moment. */
+  #waitForHit(chunk: Buffer | undefined, prepared: Prepared, lease: Lease, source: Source | 'local'): void {
+    this.#waiting = chunk
+    const heard = (verdict: Verdict): void => {
+      if (this.#gone) return
+      if (verdict === 'granted') this.#answerWaiting(prepared, performance.now(), source)
+      else this.#handOver()
+    }
+    this.#door.deps.hits?.acquire(lease, true, this.#isWaiting).then(heard, this.#onUnanswered)
+  }
+
+  readonly #isWaiting = (): boolean => !this.#gone && !this.#door.draining
 
   /** Nearly always tier 1 has just been given this very answer. */
   #prepare(known: Exclude<Found['answer'], 'unknown'>): Prepared | undefined {
-    const { resolver, clicks } = this.#door.deps
+    const { resolver, clicks, hits } = this.#door.deps
     const copy = 'code' in known ? resolver.local(known.code) : undefined
-    return copy?.known === known ? prepareCopy(copy, clicks) : prepareKnown(known, clicks)
+    return copy?.known === known ? prepareCopy(copy, clicks, hits) : prepareKnown(known, clicks, hits)
   }
 
   /** node:http asks again: what is known now, or joins the same flight, and counts the request. */

@@ -1,7 +1,8 @@
 // GET and HEAD of a code. Tier 1 is looked at synchronously; everything else waits for the ladder.
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Clicks } from '../clicks/counter.ts'
+import type { Counter } from '../clicks/counter.ts'
 import { QuickLinkError, unavailable } from '../errors.ts'
+import type { HitQuota, Lease } from '../limits/hit-quota.ts'
 import { isExpired, isLink, parseCode, type Answer, type Code } from '../link.ts'
 import { answerProblem } from './pages.ts'
 import { prepareCopy, prepareKnown, type Prepared } from './prepared.ts'
@@ -10,7 +11,9 @@ import type { Resolver, Source } from './resolve.ts'
 export interface RedirectDeps {
   readonly resolver: Resolver
   readonly nowMs: () => number
-  readonly clicks: Pick<Clicks, 'tally' | 'hit'>
+  readonly clicks: Pick<Counter, 'tally' | 'hit'>
+  /** Of links with a limit. Without it there are none. */
+  readonly hits?: Pick<HitQuota, 'leaseOf' | 'acquire' | 'secondsToMonthEnd'>
   /** One per answer: its status, how long it took, and who knew (undefined: nobody was asked). */
   readonly onAnswer: (status: number, seconds: number, source: Source | 'local' | undefined) => void
   readonly onShed: () => void
@@ -33,6 +36,11 @@ const tooManyAbsent = (retryAfterS: number): QuickLinkError =>
   })
 const cannotSay = unavailable('This link cannot be looked up at the moment. Please try again in a moment.')
 const overloaded = unavailable('Too many links are being looked up at the moment. Please try again in a moment.')
+const usedUp = (retryAfterS: number | undefined): QuickLinkError =>
+  new QuickLinkError('hits_used_up', 'This link works again at the beginning of the next month.', {
+    ...(retryAfterS === undefined ? {} : { retryAfterS }),
+  })
+const ungrantable = unavailable('It cannot be said at the moment whether this link has hits left. Please try again.')
 const unfit = new QuickLinkError('internal', 'This link is not a URL that a redirect can carry.')
 const wrongMethod = new QuickLinkError('method_not_allowed', 'A short link answers GET and HEAD.', {
   headers: { Allow: 'GET, HEAD' },
@@ -61,11 +69,38 @@ export function createRedirectHandler(deps: RedirectDeps): RedirectHandler {
     return answerProblem(req, res, verdict?.blocked ? tooManyAbsent(verdict.retryAfterS) : notFound)
   }
 
-  const answer = (req: IncomingMessage, res: ServerResponse, found: Answer): number => {
+  /** Its link has a limit: a hit is waited for, or there is none. */
+  const redirectLimited = async (
+    req: IncomingMessage,
+    res: ServerResponse,
+    prepared: Prepared,
+    lease: Lease,
+  ): Promise<number> => {
+    const verdict = (await deps.hits?.acquire(lease, req.method === 'GET', () => !res.destroyed)) ?? 'unknown'
+    switch (verdict) {
+      case 'granted':
+        return redirect(req, res, prepared)
+      case 'used_up':
+        return answerProblem(req, res, usedUp(deps.hits?.secondsToMonthEnd()))
+      case 'unknown':
+        return answerProblem(req, res, ungrantable)
+      case 'overloaded':
+        deps.onShed()
+        return answerProblem(req, res, overloaded)
+    }
+  }
+
+  const serve = (req: IncomingMessage, res: ServerResponse, prepared: Prepared): number | Promise<number> => {
+    const { lease } = prepared
+    const isFree = lease === undefined || (req.method === 'GET' && lease.spend(performance.now()))
+    return isFree ? redirect(req, res, prepared) : redirectLimited(req, res, prepared, lease)
+  }
+
+  const answer = (req: IncomingMessage, res: ServerResponse, found: Answer): number | Promise<number> => {
     if (found === 'unknown') return answerProblem(req, res, cannotSay)
     if (!isLink(found) || isExpired(found, deps.nowMs())) return answerAbsent(req, res)
-    const prepared = prepareKnown(found, deps.clicks)
-    return prepared === undefined ? answerProblem(req, res, unfit) : redirect(req, res, prepared)
+    const prepared = prepareKnown(found, deps.clicks, deps.hits)
+    return prepared === undefined ? answerProblem(req, res, unfit) : serve(req, res, prepared)
   }
 
   return {
@@ -75,12 +110,16 @@ export function createRedirectHandler(deps: RedirectDeps): RedirectHandler {
       // Only parsed codes are ever held, so a copy proves the code.
       const copy = resolver.local(segmentOf(req.url ?? '') as Code)
       if (copy === undefined) return false
-      const prepared = copy.prepared ?? prepareCopy(copy, deps.clicks)
+      const done = (status: number): void => {
+        onAnswer(status, (performance.now() - beganMs) / 1000, 'local')
+      }
+      const prepared = copy.prepared ?? prepareCopy(copy, deps.clicks, deps.hits)
       const status =
         prepared === undefined || prepared.endsMs <= deps.nowMs()
           ? answer(req, res, copy.known)
-          : redirect(req, res, prepared)
-      onAnswer(status, (performance.now() - beganMs) / 1000, 'local')
+          : serve(req, res, prepared)
+      if (typeof status === 'number') done(status)
+      else status.then(done, () => res.destroy())
       return true
     },
 
@@ -98,7 +137,7 @@ export function createRedirectHandler(deps: RedirectDeps): RedirectHandler {
         return done(answerProblem(req, res, overloaded))
       }
       const found = await asked
-      done(answer(req, res, found.answer), found.source)
+      done(await answer(req, res, found.answer), found.source)
     },
   }
 }

@@ -7,7 +7,7 @@ import { limits, type Config } from '../config.ts'
 import { createFrontDoor, type FrontDoor } from './front-door.ts'
 import type { RedirectDeps, RedirectHandler } from './handler.ts'
 
-export interface ListenerDeps extends Pick<RedirectDeps, 'resolver' | 'clicks' | 'onAnswer'> {
+export interface ListenerDeps extends Pick<RedirectDeps, 'resolver' | 'clicks' | 'hits' | 'onAnswer'> {
   readonly redirects: RedirectHandler
   /** Everything that is no tier-1 hit: redirects that have to ask, the API, pages. */
   readonly pages: RequestListener

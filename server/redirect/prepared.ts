@@ -1,8 +1,9 @@
 // What a link answers, made once per tier-1 copy, in the two forms that are needed: the fields for `writeHead`, and all
 // the bytes for the raw socket. Both come from the same list, so the two ways cannot drift apart.
 import { STATUS_CODES } from 'node:http'
-import type { Clicks, Tally } from '../clicks/counter.ts'
+import type { Counter, Tally } from '../clicks/counter.ts'
 import { limits } from '../config.ts'
+import type { HitQuota, Lease } from '../limits/hit-quota.ts'
 import { isLink, type Known, type Link } from '../link.ts'
 import type { Copy } from './tier1-local.ts'
 
@@ -12,6 +13,8 @@ export interface Prepared {
   readonly fields: string[]
   readonly head: string
   readonly tally: Tally
+  /** Undefined: as many hits as there are. */
+  readonly lease: Lease | undefined
   /** Unix milliseconds at which the link ends by time; Infinity where it does not. */
   readonly endsMs: number
   /** The whole answer, as of `wireDate`. */
@@ -19,12 +22,15 @@ export interface Prepared {
   wireDate: string
 }
 
+type Tallies = Pick<Counter, 'tally'>
+type Hits = Pick<HitQuota, 'leaseOf'>
+
 /** Only what the WHATWG serialiser can have written becomes a header: a row put in by hand may hold anything. */
 const fitsHeader = /^[\x21-\x7e]+$/
 
 const tail = `\r\nConnection: keep-alive\r\nKeep-Alive: timeout=${Math.floor(limits.keepAliveMs / 1000)}\r\n\r\n`
 
-export function prepare(link: Link, clicks: Pick<Clicks, 'tally'>): Prepared | undefined {
+export function prepare(link: Link, clicks: Tallies, hits?: Hits): Prepared | undefined {
   if (!fitsHeader.test(link.url)) return undefined
   const status = link.permanent ? 301 : 302
   const caching = link.permanent ? 'private, max-age=90' : 'no-store'
@@ -36,6 +42,7 @@ export function prepare(link: Link, clicks: Pick<Clicks, 'tally'>): Prepared | u
     fields,
     head: `${head}Date: `,
     tally: clicks.tally(link.id),
+    lease: hits?.leaseOf(link),
     endsMs: link.expiresAtS === null ? Infinity : link.expiresAtS * 1000,
     wire: '',
     wireDate: '',
@@ -43,12 +50,12 @@ export function prepare(link: Link, clicks: Pick<Clicks, 'tally'>): Prepared | u
 }
 
 /** Undefined: there is nothing to redirect to. */
-export function prepareCopy(copy: Copy, clicks: Pick<Clicks, 'tally'>): Prepared | undefined {
-  return (copy.prepared ??= prepareKnown(copy.known, clicks))
+export function prepareCopy(copy: Copy, clicks: Tallies, hits?: Hits): Prepared | undefined {
+  return (copy.prepared ??= prepareKnown(copy.known, clicks, hits))
 }
 
-export const prepareKnown = (known: Known, clicks: Pick<Clicks, 'tally'>): Prepared | undefined =>
-  isLink(known) ? prepare(known, clicks) : undefined
+export const prepareKnown = (known: Known, clicks: Tallies, hits?: Hits): Prepared | undefined =>
+  isLink(known) ? prepare(known, clicks, hits) : undefined
 
 /** The answer as bytes, one per character. Put together anew only when the date has changed. */
 export function wireOf(prepared: Prepared, date: string): string {

@@ -13,7 +13,7 @@ export interface Found {
 }
 
 export interface Resolver {
-  /** Tier 1 alone, synchronously. A copy whose life has just ended may answer while its successor is under way. */
+  /** Tier 1 alone, synchronously. One whose life has just ended may answer while its successor is under way. */
   local(code: Code): Copy | undefined
   /** The rest of the ladder: one flight per code and process. undefined: too many are under way. */
   ask(code: Code): Promise<Found> | undefined
@@ -72,15 +72,12 @@ export function createResolver({ tier1, tier2, tier3, nowMs, onFlight }: Resolve
     return flight
   }
 
-  // A hot link's copy ends ten times a second. If its requests waited for the successor, a Redis that takes its whole
-  // deadline would stop a viral link half of the time. So they are answered by the old copy for at most that deadline
-  // more, only while a flight is under way, and not if the end came by news. Promise 4 holds: the copy is as old as a
-  // trusted Redis may be behind, plus its life, plus this grace; app.ts keeps the sum within a second. Absences get
-  // none: a link that was just created would be late.
-  const parting = (code: Code): Copy | undefined => {
-    const copy = tier1.parting(code)
-    return copy !== undefined && ask(code) !== undefined ? copy : undefined
-  }
+  // A hot link's copy ends ten times a second. The first request after that asks, and waits; if all of that moment did, a
+  // Redis that takes its whole deadline would stop a viral link half of the time. So the others are answered by the old
+  // copy, for at most that deadline, while the flight is under way, and not if the end came by news. Promise 4 holds: the
+  // copy is as old as a trusted Redis may be behind, plus its life, plus this grace; app.ts keeps the sum within a
+  // second. Absences get none: a link that was just created would be late.
+  const parting = (code: Code): Copy | undefined => (flights.has(code) ? tier1.parting(code) : undefined)
 
   return {
     local: (code) => tier1.get(code) ?? parting(code),

@@ -71,7 +71,7 @@ export function createTier2(deps: Tier2Deps): Tier2 {
 
   const ageS = (held: Held): number => (held.cachedAtS === 0 ? 0 : nowMs() / 1000 - held.cachedAtS)
   const isAgeing = (held: Held): boolean =>
-    isLink(held.known) && ageS(held) > config.linkTtlS * (1 - config.earlyRefreshZone)
+    isLink(held.known) && ageS(held) > (held.lifeS ?? config.linkTtlS) * (1 - config.earlyRefreshZone)
 
   const prolong = (code: Code, held: Held): void => {
     if (!isLink(held.known)) return

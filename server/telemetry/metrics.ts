@@ -62,7 +62,9 @@ export interface Metrics {
   readonly clicksPersisted: Total
   readonly clicksDropped: Total
   readonly clicksSpooled: Level
+  readonly spoolDamaged: Total
   readonly hitQuotaRejections: Total
+  readonly hitsUngranted: Total
   readonly rateLimited: LabelledTotal<{ tier: typeof tenantTiers }>
   readonly tenantQuotaRejections: Total
   readonly dbPool: LabelledLevel<{ state: readonly ['active', 'idle', 'waiting'] }>
@@ -234,7 +236,9 @@ function limitMetrics(
   | 'clicksPersisted'
   | 'clicksDropped'
   | 'clicksSpooled'
+  | 'spoolDamaged'
   | 'hitQuotaRejections'
+  | 'hitsUngranted'
   | 'rateLimited'
   | 'tenantQuotaRejections'
 > {
@@ -243,6 +247,8 @@ function limitMetrics(
     clicksPersisted: total(registry, 'quicklink_clicks_persisted_total', 'Clicks that are in Postgres'),
     clicksDropped: total(registry, 'quicklink_clicks_dropped_total', 'Clicks given up, because a bound was reached'),
     clicksSpooled: level(registry, 'quicklink_clicks_spooled', 'Clicks accepted that are not in Postgres yet', 'sum'),
+    spoolDamaged: total(registry, 'quicklink_spool_damaged_total', 'Batches of clicks that could not be read again'),
+    hitsUngranted: total(registry, 'quicklink_hits_ungranted_total', 'Hits served while nobody could grant them'),
     hitQuotaRejections: total(registry, 'quicklink_hit_quota_rejections_total', 'Redirects refused: hits used up'),
     rateLimited: labelledTotal(registry, 'quicklink_rate_limited_total', 'Requests refused by a rate limit', {
       tier: tenantTiers,

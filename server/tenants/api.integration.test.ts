@@ -36,10 +36,11 @@ describe('tenants', () => {
     expect((await owner('GET', '/tenants/acme')).body).toEqual(shown)
 
     const ids: string[] = []
-    for (let path = '/tenants?limit=1'; path !== ''; ) {
+    for (let path = '/tenants?limit=1'; path !== '';) {
       const { body } = await owner('GET', path)
       ids.push(...(body['items'] as { id: string }[]).map(({ id }) => id))
-      path = body['nextCursor'] === null ? '' : `/tenants?limit=1&cursor=${String(body['nextCursor'])}`
+      const cursor = body['nextCursor'] as string | null
+      path = cursor === null ? '' : `/tenants?limit=1&cursor=${cursor}`
     }
     expect(ids).toEqual(expect.arrayContaining(['acme', 'owner']))
     expect(ids).toEqual([...new Set(ids)])
@@ -69,7 +70,11 @@ describe('tenants', () => {
   })
 
   test('409 for an id that is taken, 404 for one that is not there, 400 for an empty change, 405 with Allow', async () => {
-    expect(problem(await owner('POST', '/tenants', { id: 'owner', name: 'x', tier: 'plus' }))).toEqual([409, 'conflict', 'id'])
+    expect(problem(await owner('POST', '/tenants', { id: 'owner', name: 'x', tier: 'plus' }))).toEqual([
+      409,
+      'conflict',
+      'id',
+    ])
     expect(problem(await owner('PATCH', '/tenants/nobody', { name: 'x' }))).toEqual([404, 'not_found', null])
     expect(problem(await owner('PATCH', '/tenants/owner', {}))[0]).toBe(400)
     expect(problem(await owner('PATCH', '/tenants/owner', { tier: 'standard' }))).toEqual([409, 'conflict', 'tier'])
@@ -89,7 +94,11 @@ describe('tenants', () => {
     expect((await owner('DELETE', '/tenants/leaver')).status).toBe(204)
     expect((await owner('GET', '/tenants/leaver')).status).toBe(404)
     expect(problem(await other('POST', '/links', { url, code: 'leavers-link' }))).toEqual([409, 'conflict', 'code'])
-    expect(problem(await owner('POST', '/tenants', { id: 'leaver', name: 'x', tier: 'plus' }))).toEqual([409, 'conflict', 'id'])
+    expect(problem(await owner('POST', '/tenants', { id: 'leaver', name: 'x', tier: 'plus' }))).toEqual([
+      409,
+      'conflict',
+      'id',
+    ])
     expect((await owner('POST', '/tenants/leaver/keys', { name: 'x' })).status).toBe(404)
   })
 
@@ -119,14 +128,26 @@ describe('keys', () => {
     await owner('POST', '/tenants', { id: 'keyed', name: 'Keyed', tier: 'standard' })
     const created = await owner('POST', '/tenants/keyed/keys', { name: 'CI', expiresAt: '2099-01-01T00:00:00Z' })
     expect(created.status).toBe(201)
-    expect(created.body).toMatchObject({ id: expect.stringMatching(/^key_/), key: expect.stringMatching(/^ql_/), name: 'CI' })
+    expect(created.body).toMatchObject({
+      id: expect.stringMatching(/^key_/),
+      key: expect.stringMatching(/^ql_/),
+      name: 'CI',
+    })
     const { id, key } = created.body as { id: string; key: string }
     const tenant = as(key)
     expect((await tenant('GET', '/limits')).status).toBe(200)
 
     const listed = await owner('GET', '/tenants/keyed/keys')
     expect(listed.body).toEqual({
-      items: [{ id, name: 'CI', expiresAt: '2099-01-01T00:00:00.000Z', revokedAt: null, createdAt: expect.stringMatching(time) }],
+      items: [
+        {
+          id,
+          name: 'CI',
+          expiresAt: '2099-01-01T00:00:00.000Z',
+          revokedAt: null,
+          createdAt: expect.stringMatching(time),
+        },
+      ],
     })
     expect(listed.text).not.toContain(key)
 
@@ -164,8 +185,16 @@ describe('what a tier allows', () => {
     expect((await tenant('POST', '/links', { url, expiresAt: null, monthlyHits: null })).body).toMatchObject({ monthlyHits: 10_000, expiresAt: expect.stringMatching(time) }) // prettier-ignore
 
     expect((await tenant('POST', '/links', { url, monthlyHits: 5, expiresAt: inDays(3) })).body['monthlyHits']).toBe(5)
-    expect(problem(await tenant('POST', '/links', { url, monthlyHits: 10_001 }))).toEqual([400, 'invalid', 'monthlyHits'])
-    expect(problem(await tenant('POST', '/links', { url, expiresAt: inDays(366) }))).toEqual([400, 'invalid', 'expiresAt'])
+    expect(problem(await tenant('POST', '/links', { url, monthlyHits: 10_001 }))).toEqual([
+      400,
+      'invalid',
+      'monthlyHits',
+    ])
+    expect(problem(await tenant('POST', '/links', { url, expiresAt: inDays(366) }))).toEqual([
+      400,
+      'invalid',
+      'expiresAt',
+    ])
 
     const patch = (change: object, who = tenant): Promise<ApiAnswer> => who('PATCH', '/links/modest-link', change)
     expect((await patch({ monthlyHits: 7 })).body['monthlyHits']).toBe(7)
@@ -191,10 +220,18 @@ describe('GET /limits', () => {
     expect(body).toEqual({
       tier: 'standard',
       creates: { limit: 50, used: 1, remaining: 49, resetsAt: expect.stringMatching(time) },
-      aggregate: { limit: 500, used: expect.any(Number), remaining: expect.any(Number), resetsAt: expect.stringMatching(time) },
+      aggregate: {
+        limit: 500,
+        used: expect.any(Number),
+        remaining: expect.any(Number),
+        resetsAt: expect.stringMatching(time),
+      },
       links: { used: 1, limit: 3 },
     })
-    expect((await owner('GET', '/tenants/watcher/limits')).body).toMatchObject({ creates: { used: 1 }, links: { used: 1 } })
+    expect((await owner('GET', '/tenants/watcher/limits')).body).toMatchObject({
+      creates: { used: 1 },
+      links: { used: 1 },
+    })
     const none = { limit: null, used: null, remaining: null, resetsAt: null }
     expect((await owner('GET', '/limits')).body).toEqual({
       tier: 'unlimited',
@@ -209,7 +246,12 @@ describe('GET /limits', () => {
     expect((await tenant('POST', '/links', { url })).status).toBe(201)
     const { status, body } = await tenant('POST', '/links', { url })
     expect([status, body]).toMatchObject([403, { code: 'quota_exceeded', used: 1, limit: 1 }])
-    expect((await owner('POST', '/tenants/full/quota/sync')).body).toEqual({ tenant: 'full', used: 1, before: null, after: null })
+    expect((await owner('POST', '/tenants/full/quota/sync')).body).toEqual({
+      tenant: 'full',
+      used: 1,
+      before: null,
+      after: null,
+    })
     const { items } = (await owner('POST', '/quota/sync')).body as { items: object[] }
     expect(items).toContainEqual({ tenant: 'full', used: 1, before: null, after: null })
   })

@@ -57,7 +57,10 @@ const linkQuota = z.int(mustBe(quotaForm)).min(0, `must be ${quotaForm}`).max(la
 
 const createSchema = z.strictObject({ id, name, tier, linkQuota: linkQuota.optional() }, mustBe('a JSON object'))
 const patchSchema = z
-  .strictObject({ name: name.optional(), tier: tier.optional(), linkQuota: linkQuota.optional() }, mustBe('a JSON object'))
+  .strictObject(
+    { name: name.optional(), tier: tier.optional(), linkQuota: linkQuota.optional() },
+    mustBe('a JSON object'),
+  )
   .refine((patch) => Object.keys(patch).length > 0, 'must name at least one field to change')
 const keySchema = z.strictObject({ name, expiresAt: futureTime.nullable().optional() }, mustBe('a JSON object'))
 
@@ -185,7 +188,10 @@ async function keys(deps: TenantsApiDeps, request: TenantRequest, response: Resp
 async function revoke(deps: TenantsApiDeps, request: Request<{ id: string; keyId: string }>, response: Response) {
   const { id: tenant, keyId } = request.params
   if (tenant === ownerTenant && keyId === ownerKeyId) {
-    throw new QuickLinkError('conflict', 'This key cannot be revoked: to replace it, start QuickLink with a new OWNER_KEY.')
+    throw new QuickLinkError(
+      'conflict',
+      'This key cannot be revoked: to replace it, start QuickLink with a new OWNER_KEY.',
+    )
   }
   if (!(await revokeKey(deps.sql, tenant, keyId))) {
     throw new QuickLinkError('not_found', `There is no key ${keyId} of a tenant ${tenant}.`)

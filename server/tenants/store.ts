@@ -127,7 +127,10 @@ export async function insertKey(sql: Sql, key: NewKey): Promise<KeyRow | undefin
 
 /** The newest. More than that many keys of one tenant are a mistake. */
 export const listKeys = (sql: Sql, tenant: string, limit: number): Promise<KeyRow[]> =>
-  sql.query(`select ${keyColumns} from api_keys where tenant = $1 order by created_at desc, id limit $2`, [tenant, limit])
+  sql.query(`select ${keyColumns} from api_keys where tenant = $1 order by created_at desc, id limit $2`, [
+    tenant,
+    limit,
+  ])
 
 /** Again is fine: it stays revoked since the first time. */
 export async function revokeKey(sql: Sql, tenant: string, id: string): Promise<KeyRow | undefined> {

@@ -21,8 +21,8 @@ export interface SentinelGroup {
   readonly firstSentinel: FaultProxy
   /** From here on the replica gets nothing of what the primary does. */
   cutReplica(): Promise<void>
-  /** The port of whoever the Sentinels call the primary. */
-  primaryPort(): Promise<number>
+  /** Resolves when all Sentinels call the replica the primary. */
+  promoted(): Promise<void>
 }
 
 const name = 'quicklink'
@@ -61,10 +61,11 @@ export async function startSentinels(): Promise<SentinelGroup> {
       await redisCommand(replica.url, 'CLIENT KILL TYPE master')
       await waitFor(async () => (await info(replica)).includes('master_link_status:down'), { deadlineMs: 5000 })
     },
-    async primaryPort() {
-      const answers = await Promise.all(ports.map((port) => ask(port, `SENTINEL GET-MASTER-ADDR-BY-NAME ${name}`)))
-      const said = new Set(answers.map((answer) => Number(answer.trim().split('\r\n').at(-1))))
-      return said.size === 1 ? ([...said][0] as number) : NaN
+    async promoted() {
+      const primaries = (): Promise<string[]> =>
+        Promise.all(ports.map((port) => ask(port, `SENTINEL GET-MASTER-ADDR-BY-NAME ${name}`)))
+      const isReplica = (answer: string): boolean => answer.endsWith(`\r\n${replica.port}`)
+      await waitFor(async () => (await primaries()).every(isReplica), { deadlineMs: 15_000, everyMs: 50 })
     },
   }
 }
@@ -75,7 +76,9 @@ const info = async (redis: LocalServer): Promise<string> => (await redisCommand(
 const ask = (port: number, command: string): Promise<string> =>
   new Promise((resolve) => {
     let answer = ''
-    const socket = connect(port, '127.0.0.1').setEncoding('utf8').setTimeout(500, () => socket.destroy())
+    const socket = connect(port, '127.0.0.1')
+      .setEncoding('utf8')
+      .setTimeout(500, () => socket.destroy())
     socket.on('data', (text: string) => (answer += text)).on('error', () => undefined)
     socket.on('close', () => {
       resolve(answer.trim())

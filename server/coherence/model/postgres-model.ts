@@ -151,7 +151,8 @@ export class PostgresModel {
       .slice(0, bulk)
     const last = found.at(-1)
     const forget = found.length > few ? found.map(({ code }) => code) : []
-    const changes: Change[] = forget.length > 0 ? [] : found.map(({ code }) => ({ code, known: this.state(code), ageS: 0 }))
+    const changes: Change[] =
+      forget.length > 0 ? [] : found.map(({ code }) => ({ code, known: this.state(code), ageS: 0 }))
     const next: Cursor =
       cursor && last && found.length === bulk
         ? { ...now, snapshot: cursor.snapshot, to: target, after: [String(last.xid), last.id] }

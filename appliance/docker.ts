@@ -1,0 +1,130 @@
+// `make up` and its companions where Docker runs everything.
+import { execFile } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { promisify } from 'node:util'
+import { type Places, Refusal, type Say, makeDataDir, projectDir, readText, writePrivate } from '../embedded/paths.ts'
+import { portProblem } from '../embedded/process.ts'
+import { compose, composed, docker, idsOf, inService } from './compose.ts'
+
+/** The compose file decides these; a value from outside would contradict it. */
+const ours = ['DATABASE_URL', 'REDIS_URL', 'REDIS_SENTINELS', 'OWNER_KEY', 'CODE_SALT', 'DATA_DIR', 'OPS_PORT', 'HOST']
+
+export async function up(places: Places, env: NodeJS.ProcessEnv, say: Say): Promise<void> {
+  const given = ours.filter((name) => env[name])
+  if (given.length > 0) say(`With Docker ${given.join(', ')} ${given.length > 1 ? 'have' : 'has'} no effect: see docker-compose.yml.`)
+  makeDataDir(places)
+  if ((await idsOf('--status', 'running')).length === 0) await refuseTakenPorts(env)
+  say('Starting with Docker (the first time, images are pulled and built: this takes some minutes)')
+  const started = await compose(['up', '-d', '--build', '--wait', '--quiet-pull'], { shown: true, env: await buildArgs() })
+  const exists = started.code === 0 || (await idsOf('-a', 'postgres')).length > 0
+  // Once there are volumes, this is where the links are.
+  if (exists) writePrivate(places.modeFile, 'docker\n')
+  if (started.code !== 0) {
+    throw new Refusal(
+      exists
+        ? 'Not everything became healthy: see `docker compose ps` and `docker compose logs`.'
+        : 'Docker could not start it, see above. `MODE=embedded make up` starts without Docker.',
+    )
+  }
+  await closingLines(env, say)
+}
+
+async function buildArgs(): Promise<NodeJS.ProcessEnv> {
+  const { version } = JSON.parse(readFileSync(join(projectDir, 'package.json'), 'utf8')) as { version: string }
+  const commit = await promisify(execFile)('git', ['rev-parse', 'HEAD'], { cwd: projectDir }).catch(() => undefined)
+  return { VERSION: version, ...(commit ? { COMMIT: commit.stdout.trim() } : {}) }
+}
+
+async function refuseTakenPorts(env: NodeJS.ProcessEnv): Promise<void> {
+  const ports = [
+    ['PORT', env['PORT'] || '8080', '0.0.0.0'],
+    ['GRAFANA_PORT', env['GRAFANA_PORT'] || '3000', env['GRAFANA_BIND'] || '127.0.0.1'],
+  ] as const
+  for (const [variable, port, host] of ports) {
+    if ((await portProblem(Number(port), host)) !== 'EADDRINUSE') continue
+    throw new Refusal(
+      `Port ${port} is taken by another program: set ${variable} to a free one, e.g. ${variable}=${Number(port) + 1} make up.`,
+    )
+  }
+}
+
+async function closingLines(env: NodeJS.ProcessEnv, say: Say): Promise<void> {
+  const port = env['PORT'] || '8080'
+  say('')
+  say(`QuickLink is running at ${env['PUBLIC_URL'] || `http://localhost:${port}`}`)
+  say('The owner key is in a Docker volume: `make owner-key` prints it')
+  say(`Grafana is at http://localhost:${env['GRAFANA_PORT'] || '3000'} (user admin; \`make grafana-password\` prints the password)`)
+  say('Make a first link:')
+  say('')
+  say(
+    `  curl -s http://localhost:${port}/api/v1/links -H "Authorization: Bearer $(make -s owner-key)" ` +
+      `-H 'Content-Type: application/json' -d '{"url":"https://example.com/"}'`,
+  )
+  say('')
+}
+
+export async function down(say: Say): Promise<void> {
+  await composed(['down'], { shown: true })
+  say('The data stays, in Docker volumes. `make up` starts it again.')
+}
+
+export async function logs(): Promise<void> {
+  // Ctrl-C reaches compose too; ending with it, quietly, is all there is to do.
+  process.on('SIGINT', () => undefined)
+  await compose(['logs', '--follow', '--tail', '200', 'quicklink'], { shown: true })
+}
+
+export async function status(say: Say): Promise<void> {
+  say((await composed(['ps', '-a', '--format', 'table {{.Service}}\t{{.Status}}\t{{.Image}}\t{{.Ports}}'])).trimEnd())
+  if ((await idsOf('--status', 'running', 'quicklink')).length === 0) return
+  say(`\nreadyz     ${(await askOps('/readyz')).trim()}`)
+  say(`statusz    ${JSON.stringify(JSON.parse(await askOps('/statusz')), null, 2)}`)
+}
+
+/** The text of an answer of the ops port, which only the containers reach. */
+export const askOps = (path: string): Promise<string> =>
+  inService('quicklink', ['node', '-e', `fetch('http://127.0.0.1:9464${path}').then((r) => r.text()).then((t) => process.stdout.write(t))`])
+
+const secretOf = async (service: string, file: string, what: string): Promise<string> => {
+  const { code, text } = await compose(['exec', '-T', service, 'cat', file])
+  if (code === 0) return text.trim()
+  throw new Refusal(`The ${what} cannot be read while ${service} is not running: \`make up\` first.`)
+}
+
+export const ownerKey = (): Promise<string> => secretOf('quicklink', '/data/owner-key', 'owner key')
+export const grafanaPassword = (): Promise<string> => secretOf('grafana', '/run/quicklink/admin', 'password')
+
+/**
+ * One replica: pulled, built, replaced; a few seconds without redirects. Behind the proxy of docker-compose.replicas.yml:
+ * new replicas come beside the old ones, and these go when the new ones are ready. Migrations run under a lock in the
+ * first new one, and leave the old version able to go on.
+ */
+export async function upgrade(say: Say): Promise<void> {
+  const env = await buildArgs()
+  await compose(['pull', '--ignore-buildable', '--quiet'], { shown: true })
+  const services = (await composed(['config', '--services'])).split('\n')
+  const old = await idsOf('quicklink')
+  if (!services.includes('proxy') || old.length === 0) {
+    await composed(['up', '-d', '--build', '--wait'], { shown: true, env })
+    return
+  }
+  say('Building')
+  await composed(['build', 'quicklink'], { env })
+  say(`Starting ${old.length} new replicas beside the old ones`)
+  const scaled = (count: number): string[] => ['up', '-d', '--no-deps', '--no-recreate', '--wait', '--scale', `quicklink=${count}`, 'quicklink']
+  await composed(scaled(2 * old.length), { env })
+  // The proxy looks names up every second, and checks twice a second.
+  await sleep(4000)
+  for (const id of old) {
+    say(`Stopping ${id.slice(0, 12)}`)
+    await docker(['stop', '--time', '12', id])
+    await docker(['rm', id])
+  }
+  await composed(scaled(old.length), { env })
+  // Everything else that has a newer image or another configuration.
+  await composed(['up', '-d', '--wait', '--scale', `quicklink=${old.length}`], { shown: true, env })
+}
+
+export const remembered = (places: Places): string | undefined => readText(places.modeFile)

@@ -1,0 +1,20 @@
+// `npm run dashboards` writes what Grafana reads; a test compares the two.
+import { writeFileSync } from 'node:fs'
+import { drills } from './drills.ts'
+import { limits } from './limits.ts'
+import { service } from './service.ts'
+
+/** By file name, in grafana/dashboards/. */
+export const dashboards = {
+  'service.json': service.build(),
+  'limits.json': limits.build(),
+  'drills.json': drills.build(),
+}
+
+export const asText = (dashboard: unknown): string => `${JSON.stringify(dashboard, null, 2)}\n`
+
+if (import.meta.main) {
+  for (const [name, dashboard] of Object.entries(dashboards)) {
+    writeFileSync(new URL(`dashboards/${name}`, import.meta.url), asText(dashboard))
+  }
+}

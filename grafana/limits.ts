@@ -1,0 +1,92 @@
+// Dashboard 2: who is told no, and whether every click is accounted for.
+import { dashboard, figure, graph } from './panels.ts'
+
+const sum = (metric: string): string => `sum(rate(${metric}[$__rate_interval]))`
+
+export const limits = dashboard({
+  uid: 'quicklink-limits',
+  title: 'QuickLink: limits and clicks',
+  description: 'Quotas, rate limits and bounds, and the clicks that are accepted, written, waiting or lost.',
+  rows: [
+    {
+      title: 'Limits',
+      panels: [
+        graph({
+          title: 'Redirects refused: hits used up',
+          what: 'Links whose month is over answer 429. Too many: give the tenant another tier, or the link more hits.',
+          unit: 'reqps',
+          queries: { refused: sum('quicklink_hit_quota_rejections_total') },
+        }),
+        graph({
+          title: 'Requests refused by a rate limit',
+          what: 'By tier; aggregate is all standard tenants together, address is somebody who collected too many 404s. One tenant alone: ask what its program does.',
+          unit: 'reqps',
+          queries: { '{{tier}}': 'sum by (tier) (rate(quicklink_rate_limited_total[$__rate_interval]))' },
+        }),
+        graph({
+          title: 'Creates refused: links used up',
+          what: 'A tenant has as many links as its tier allows. GET /api/v1/limits says who; PATCH the tenant, or let it delete some.',
+          unit: 'reqps',
+          queries: { refused: sum('quicklink_tenant_quota_rejections_total') },
+        }),
+        graph({
+          title: 'Work refused because a bound was reached',
+          what: 'Overload: redirects answer 503. db_queue: Postgres is too slow for the misses. flights: too many different cold codes. connections: too many clients for one process.',
+          unit: 'ops',
+          width: 12,
+          queries: { '{{reason}}': 'sum by (reason) (rate(quicklink_shed_total[$__rate_interval]))' },
+        }),
+        graph({
+          title: '404 and 429',
+          what: 'A rise of 404 is usually a scan, or a campaign with a typing error: look at which codes the log of the proxy shows.',
+          unit: 'reqps',
+          width: 12,
+          queries: {
+            '{{status}}': 'sum by (status) (rate(quicklink_redirects_total{status=~"404|429"}[$__rate_interval]))',
+          },
+        }),
+      ],
+    },
+    {
+      title: 'Clicks',
+      panels: [
+        figure({
+          title: 'Waiting to be written',
+          what: 'Grows while Postgres is away and shrinks by itself. Growing with Postgres up: make logs.',
+          unit: 'short',
+          width: 8,
+          queries: { waiting: 'sum(quicklink_clicks_spooled)' },
+        }),
+        figure({
+          title: 'Dropped, over the time shown',
+          what: 'Lost for good: the room to keep them was full. Bring Postgres back; raise SPOOL_MAX_MB before the next time.',
+          unit: 'short',
+          width: 8,
+          line: 1,
+          instant: true,
+          queries: { dropped: 'sum(increase(quicklink_clicks_dropped_total[$__range]))' },
+        }),
+        figure({
+          title: 'Not accounted for',
+          what: 'accepted = written + waiting + dropped, so this is 0 but for clicks that are under way. A lasting gap is what a killed process took with it, at most its last flush interval.',
+          unit: 'short',
+          width: 8,
+          queries: {
+            gap: 'sum(quicklink_clicks_accepted_total) - sum(quicklink_clicks_persisted_total) - sum(quicklink_clicks_dropped_total) - sum(quicklink_clicks_spooled)',
+          },
+        }),
+        graph({
+          title: 'Clicks',
+          what: 'written follows accepted within a second. Apart for long: Postgres. dropped above 0: clicks are being lost. Alert: QuickLinkClicksDropped.',
+          unit: 'ops',
+          width: 24,
+          queries: {
+            accepted: sum('quicklink_clicks_accepted_total'),
+            written: sum('quicklink_clicks_persisted_total'),
+            dropped: sum('quicklink_clicks_dropped_total'),
+          },
+        }),
+      ],
+    },
+  ],
+})

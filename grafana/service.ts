@@ -1,0 +1,258 @@
+// Dashboard 1: is the service well? Rows in the order of a request's path.
+import { dashboard, figure, graph } from './panels.ts'
+
+const rate = (metric: string, labels = ''): string => `rate(${metric}${labels}[$__rate_interval])`
+const sum = (metric: string, labels = ''): string => `sum(${rate(metric, labels)})`
+const quantile = (q: number, metric: string, labels = ''): string =>
+  `histogram_quantile(${q}, sum by (le) (${rate(`${metric}_bucket`, labels)}))`
+
+const requests = `(${sum('quicklink_cache_hit_total')} + ${sum('quicklink_cache_miss_total')})`
+const lookups = sum('quicklink_lookups_total')
+
+export const service = dashboard({
+  uid: 'quicklink-service',
+  title: 'QuickLink: service',
+  description: 'Redirects, and the tiers in the order in which a request meets them. Start at the top.',
+  rows: [
+    {
+      title: 'Redirects, and what is promised: 99.9 % right within 100 ms, over 30 days',
+      panels: [
+        figure({
+          title: 'Redirects',
+          what: 'Far below the usual: look at the proxy and DNS in front. Far above: see the cache hit rate.',
+          unit: 'reqps',
+          queries: { 'all answers': sum('quicklink_redirects_total') },
+        }),
+        figure({
+          title: 'Allowance left',
+          what: "What is left of the 30 days' 0.1 %. Near 0: leave risky changes for later. Below 0: the promise is broken; find the tier that is slow or fails.",
+          unit: 'percentunit',
+          max: 1,
+          floor: 0,
+          queries: { left: '1 - quicklink:redirect_bad:ratio30d / 0.001' },
+        }),
+        figure({
+          title: 'Workers serving',
+          what: 'One per core and replica. Fewer: a worker died; make logs says why.',
+          unit: 'none',
+          queries: { workers: 'sum(quicklink_workers_serving)' },
+        }),
+        figure({
+          title: 'Alerts firing',
+          what: 'More than 0: open the runbook at the heading that has the name of the alert.',
+          unit: 'none',
+          line: 1,
+          queries: { firing: 'count(ALERTS{alertstate="firing",alertname=~"QuickLink.*"}) or vector(0)' },
+        }),
+        graph({
+          title: 'Answers by status',
+          what: '503: nobody could say, see Redis and Postgres below. Many 404: a scan, see the absent codes. 429: see the dashboard of the limits.',
+          unit: 'reqps',
+          stacked: true,
+          queries: { '{{status}}': `sum by (status) (${rate('quicklink_redirects_total')})` },
+        }),
+        graph({
+          title: 'Latency',
+          what: 'From the request being read to its answer being written; the line is the promise. p999 alone high: cold links, see Postgres. All high: the event loop, see the processes.',
+          unit: 's',
+          line: 0.1,
+          queries: {
+            p50: quantile(0.5, 'quicklink_redirect_duration_seconds'),
+            p99: quantile(0.99, 'quicklink_redirect_duration_seconds'),
+            p999: quantile(0.999, 'quicklink_redirect_duration_seconds'),
+          },
+        }),
+        graph({
+          title: 'Answered 503',
+          what: 'Users see these. Which tier failed is below; which bound was reached is on the dashboard of the limits. Alert: QuickLinkUnavailableAnswers.',
+          unit: 'percentunit',
+          line: 0.01,
+          queries: {
+            'share of 503': `${sum('quicklink_redirects_total', '{status="503"}')} / ${sum('quicklink_redirects_total')}`,
+          },
+        }),
+        graph({
+          title: 'Burn rate',
+          what: 'At 1 the allowance of the month lasts exactly a month; at 14.4 an hour uses up 2 % of it. Alert: QuickLinkRedirectSloBurn.',
+          unit: 'none',
+          line: 14.4,
+          queries: Object.fromEntries(
+            ['1h', '6h', '1d', '3d'].map((window) => [window, `quicklink:redirect_bad:ratio${window} / 0.001`]),
+          ),
+        }),
+        graph({
+          title: 'Processes: processor',
+          what: 'All workers together, in cores. At WORKERS the machine is full: add cores or a replica.',
+          unit: 'none',
+          queries: { '{{instance}}': `sum by (instance) (${rate('process_cpu_seconds_total', '{job="quicklink"}')})` },
+        }),
+        graph({
+          title: 'Processes: event loop lag',
+          what: 'How long a request waits before anybody looks at it. Above some ms: too few cores, or one slow synchronous step.',
+          unit: 's',
+          queries: { p99: 'max(nodejs_eventloop_lag_p99_seconds{job="quicklink"})' },
+        }),
+      ],
+    },
+    {
+      title: 'Tier 1, in the process',
+      panels: [
+        graph({
+          title: 'Cache hit rate',
+          what: 'Redirects that a cache answered, Redis or the process. Low: look for evictions first, then for many different codes, then at LINK_TTL_S.',
+          unit: 'percentunit',
+          max: 1,
+          alert: 'QuickLinkCacheHitRateLow',
+          queries: { 'hit rate': `${sum('quicklink_cache_hit_total')} / ${requests}` },
+        }),
+        graph({
+          title: 'Answered by',
+          what: 'local is a hot link being absorbed. Mostly postgres: the caches are cold or too small.',
+          unit: 'reqps',
+          stacked: true,
+          queries: {
+            '{{tier}}': `sum by (tier) (${rate('quicklink_cache_hit_total')})`,
+            postgres: sum('quicklink_cache_miss_total'),
+          },
+        }),
+        graph({
+          title: 'Lookups that left tier 1',
+          what: 'One per code and process, however many ask. stale: Postgres is away and old answers are served. none: nobody could say, a 503.',
+          unit: 'ops',
+          stacked: true,
+          queries: { '{{source}}': `sum by (source) (${rate('quicklink_lookups_total')})` },
+        }),
+      ],
+    },
+    {
+      title: 'Tier 2, Redis',
+      panels: [
+        graph({
+          title: 'GET, as the server sees it',
+          what: 'At 50 ms a lookup goes to Postgres instead. High: compare with redis-cli --latency; lower there means network or a busy event loop.',
+          unit: 's',
+          alert: 'QuickLinkRedisLatencyHigh',
+          queries: {
+            p50: quantile(0.5, 'redis_command_duration_seconds', '{command="get"}'),
+            p99: quantile(0.99, 'redis_command_duration_seconds', '{command="get"}'),
+          },
+        }),
+        graph({
+          title: 'Lookups that fell back to Postgres',
+          what: 'error and open: Redis is away. timeout: it is slow. untrusted: it was not proved fresh, see the last pass. Watch the Postgres pool meanwhile.',
+          unit: 'percentunit',
+          alert: 'QuickLinkDbFallbackHigh',
+          queries: {
+            all: `${sum('quicklink_db_fallback_total')} / ${lookups}`,
+            '{{reason}}': `sum by (reason) (${rate('quicklink_db_fallback_total')}) / on() group_left() ${lookups}`,
+          },
+        }),
+        graph({
+          title: 'Memory, of maxmemory',
+          what: 'Full without evictions is the right size. Full with evictions and a falling hit rate: raise maxmemory.',
+          unit: 'percentunit',
+          max: 1,
+          alert: 'QuickLinkRedisMemoryHigh',
+          queries: { '{{instance}}': 'redis_memory_used_bytes / (redis_memory_max_bytes > 0)' },
+        }),
+        graph({
+          title: 'Evicted keys per minute',
+          what: 'Links that are pushed out and, if asked for again, cost a query. Raise maxmemory if the hit rate falls with it.',
+          unit: 'cpm',
+          alert: 'QuickLinkEvictionsHigh',
+          queries: { evicted: `${sum('redis_evicted_keys_total')} * 60` },
+        }),
+        graph({
+          title: 'Absent codes in Redis',
+          what: 'An estimate. Millions: somebody asks for codes that do not exist; find the addresses in the log of the proxy and block them there.',
+          unit: 'short',
+          alert: 'QuickLinkNegativeCacheLarge',
+          queries: { 'absent codes': 'max(quicklink_negative_cache_keys)' },
+        }),
+        graph({
+          title: 'Breaker of Redis',
+          what: '1 in the state that it is in. Open: Redis fails; look at it with redis-cli ping. It is tried again every 30 s. Alert: QuickLinkRedisDown.',
+          unit: 'none',
+          max: 1,
+          queries: { '{{state}}': 'max by (state) (quicklink_breaker_state{dependency="redis"})' },
+        }),
+        graph({
+          title: 'Since Redis was last made fresh',
+          what: 'Below 0.8 s it is believed. Growing: passes fail; they need Redis and Postgres, and a Redis that takes writes. Alert: QuickLinkRedisUntrusted.',
+          unit: 's',
+          line: 5,
+          queries: { 'age of trust': 'max(quicklink_trust_age_seconds)' },
+        }),
+        graph({
+          title: 'From a change to its application',
+          what: 'A disabled link is gone within a second: the line. Above it: passes are late, look at Postgres and at the age of trust.',
+          unit: 's',
+          line: 1,
+          queries: {
+            p50: quantile(0.5, 'quicklink_invalidation_delay_seconds'),
+            p99: quantile(0.99, 'quicklink_invalidation_delay_seconds'),
+          },
+        }),
+        graph({
+          title: 'Wrong answers that the checker found',
+          what: 'Must be 0. Above: keep the log line, and invalidate the code (POST /api/v1/cache/invalidate).',
+          unit: 'short',
+          line: 1,
+          queries: { found: 'sum(increase(quicklink_stale_answers_found_total[$__rate_interval]))' },
+        }),
+      ],
+    },
+    {
+      title: 'Tier 3, Postgres',
+      panels: [
+        graph({
+          title: 'Connections of QuickLink',
+          what: 'waiting above 0 for long: Postgres is slow, or falls behind; see its transactions and what it waits for (pg_stat_activity).',
+          unit: 'short',
+          queries: { '{{state}}': 'sum by (state) (quicklink_db_pool)' },
+        }),
+        graph({
+          title: 'Breaker of Postgres',
+          what: '1 in the state that it is in. Open: Postgres fails or answers later than 100 ms; it is tried again every second. Alert: QuickLinkPostgresDown.',
+          unit: 'none',
+          max: 1,
+          queries: { '{{state}}': 'max by (state) (quicklink_breaker_state{dependency="postgres"})' },
+        }),
+        graph({
+          title: 'Codes in one lookup',
+          what: 'Lookups are batched. Near 256: Postgres is asked for more than it answers; warm the cache, or look for a scan.',
+          unit: 'short',
+          queries: {
+            p50: quantile(0.5, 'quicklink_db_batch_size'),
+            p99: quantile(0.99, 'quicklink_db_batch_size'),
+          },
+        }),
+        graph({
+          title: 'Transactions',
+          what: 'Rolled back ones that grow with nothing else: look for errors in make logs.',
+          unit: 'ops',
+          queries: {
+            committed: sum('pg_stat_database_xact_commit', '{datname!~"template.*|postgres"}'),
+            'rolled back': sum('pg_stat_database_xact_rollback', '{datname!~"template.*|postgres"}'),
+          },
+        }),
+        graph({
+          title: 'Connections of Postgres, of max_connections',
+          what: 'Near 1: fewer WORKERS per replica, or a higher max_connections.',
+          unit: 'percentunit',
+          max: 1,
+          queries: { used: 'sum(pg_stat_database_numbackends) / max(pg_settings_max_connections)' },
+        }),
+        graph({
+          title: 'Read from memory',
+          what: 'Blocks that Postgres did not read from disk. Low for long: raise shared_buffers, or the machine is too small.',
+          unit: 'percentunit',
+          max: 1,
+          queries: {
+            'from memory': `${sum('pg_stat_database_blks_hit')} / (${sum('pg_stat_database_blks_hit')} + ${sum('pg_stat_database_blks_read')})`,
+          },
+        }),
+      ],
+    },
+  ],
+})

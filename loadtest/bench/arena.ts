@@ -1,0 +1,97 @@
+// All that is measured side by side: services, the servers, and 100,000 links, loaded by SQL.
+import { spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { freePort } from '../../embedded/process.ts'
+import { encode, linkKey } from '../../server/coherence/schema.ts'
+import type { Code } from '../../server/link.ts'
+import { waitFor } from '../../server/testing/wait-for.ts'
+import { ask } from './ask.ts'
+import { pin, planCores, type Cores } from './cpu.ts'
+import { pipeToRedis } from './redis-pipe.ts'
+import { openStand, type BenchServer, type Stand } from './stand.ts'
+
+export const hotCode = 'hot-link'
+export const linkCount = 100_000
+/** Far more than tier 1 holds: one in twenty requests finds its code there. */
+export const warmCount = 20_000
+
+export interface Contestant {
+  readonly url: string
+  readonly pid: number
+}
+
+export interface Arena {
+  readonly stand: Stand
+  readonly cores: Cores | undefined
+  /** Of the owner, on every server. */
+  readonly key: string
+  /** One of those that QuickLink is compared with. */
+  peer(kind: 'net' | 'http' | 'express' | 'handler'): Promise<Contestant>
+  quickLink(env: Record<string, string>, cores?: string): Promise<BenchServer>
+  close(): Promise<void>
+}
+
+export async function openArena(): Promise<Arena> {
+  const cores = planCores()
+  const stand = await openStand()
+  for (const { pid } of [stand.postgres, stand.redis]) pin(pid, cores?.services)
+  const key = `ql_${randomBytes(24).toString('base64url')}`
+  const endings: (() => void)[] = []
+  return {
+    stand,
+    cores,
+    key,
+    async peer(kind) {
+      const port = await freePort()
+      const file = new URL('peer.ts', import.meta.url).pathname
+      const child = spawn(process.execPath, [file, kind, String(port)], { stdio: ['ignore', 'ignore', 'inherit'] })
+      endings.push(() => child.kill('SIGKILL'))
+      const url = `http://127.0.0.1:${port}`
+      await waitFor(async () => (await ask(url, `/${hotCode}`)).status === 302, { deadlineMs: 20_000 })
+      pin(child.pid ?? 0, cores?.server)
+      return { url, pid: child.pid ?? 0 }
+    },
+    async quickLink(env, own = cores?.server) {
+      const server = await stand.startServer({ OWNER_KEY: key, ...env })
+      pin(server.pid, own)
+      return server
+    },
+    async close() {
+      for (const end of endings) end()
+      await stand.close()
+    },
+  }
+}
+
+/** In one statement, as an import would: after a first server has made the tables. */
+export async function loadLinks({ sql }: Stand, count = linkCount): Promise<void> {
+  const url = 'https://example.org/a/page/of/usual/length?from=quicklink'
+  await sql.query(`insert into links (code, url) values ('${hotCode}', '${url}')`)
+  await sql.query(
+    `insert into links (code, url) select 'link-' || n, '${url}&n=' || n from generate_series(0, ${count - 1}) n`,
+  )
+  await sql.query('analyze links')
+}
+
+/** What a server would have filled in time. Not before one has made this Redis fresh: that unlinks everything. */
+export async function warmRedis({ sql, redis }: Stand, count = warmCount): Promise<void> {
+  const chunk = 20_000
+  for (let from = 0; from < count; from += chunk) {
+    const rows = await sql.query<{ code: Code; id: number; url: string; version: number }>(
+      `select code, id, url, version from links
+       where code = any (select 'link-' || n from generate_series($1::int, $2::int) n)`,
+      [from, Math.min(count, from + chunk) - 1],
+    )
+    const commands = rows.map((row) => {
+      const known = { ...row, permanent: false, expiresAtS: null, monthlyHits: null }
+      return ['SET', linkKey(row.code), encode(known, Date.now()), 'EX', '3600']
+    })
+    await pipeToRedis(redis.url, commands)
+  }
+}
+
+export async function trusted(server: BenchServer): Promise<void> {
+  const good = async (): Promise<boolean> =>
+    (await server.status()).every(({ status }) => status?.redis?.trusted === true)
+  await waitFor(good, { deadlineMs: 30_000, everyMs: 50 })
+}

@@ -1,0 +1,129 @@
+// QuickLink beside what it is compared with, in one run.   make bench · BENCH=full make bench · BENCH=profile make bench
+// SECONDS, REPETITIONS and ONLY=raw,http (names of subjects.ts) make it shorter for a try.
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { availableParallelism, cpus, loadavg, release, totalmem, type } from 'node:os'
+import { limits, settings } from '../../server/config.ts'
+import { readBuild } from '../../server/telemetry/build.ts'
+import { redisProgram } from '../../server/testing/local-services.ts'
+import { hotCode, openArena, type Arena } from './arena.ts'
+import { findGenerator, type Generator } from './generator.ts'
+import { measureMemory } from './memory.ts'
+import { measureOpenLoop } from './open-loop.ts'
+import { latencyPlot } from './plot.ts'
+import { profile } from './profile.ts'
+import { countReads } from './redis-pipe.ts'
+import { markdown } from './report.ts'
+import type { Result } from './results.ts'
+import { measureScrape } from './scrape.ts'
+import { checkAnswers, makeSubjects, measure, measureAll, startServers, type Servers, type Subject } from './subjects.ts'
+import { judge } from './targets.ts'
+
+const mode = process.env['BENCH'] || 'quick'
+const full = mode === 'full'
+const seconds = Number(process.env['SECONDS'] || (full ? 5 : 3))
+const repetitions = Number(process.env['REPETITIONS'] || (full ? 5 : 3))
+const only = process.env['ONLY']?.split(',')
+
+const say = (line: string): void => {
+  console.log(line)
+}
+
+async function machineOf(arena: Arena, generator: Generator): Promise<Result['machine']> {
+  const [postgres] = await arena.stand.sql.query<{ server_version: string }>('show server_version')
+  const { cores } = arena
+  return {
+    CPU: cpus()[0]?.model ?? 'unknown',
+    cores: availableParallelism(),
+    memory: `${(totalmem() / 2 ** 30).toFixed(1)} GiB`,
+    system: `${type()} ${release()}`,
+    node: process.versions.node,
+    postgres: postgres?.server_version ?? 'unknown',
+    redis: (await redisProgram()).version,
+    generator: generator.name,
+    pinned: cores ? `server ${cores.server}, generator ${cores.generator}, services ${cores.services}` : 'no',
+    'load before': Number((loadavg()[0] ?? 0).toFixed(2)),
+  }
+}
+
+function isDirty(): boolean {
+  try {
+    return execFileSync('git', ['status', '--porcelain', '--', 'server', 'loadtest/bench'], { encoding: 'utf8' }) !== ''
+  } catch {
+    return false
+  }
+}
+
+async function hotKeyReads(arena: Arena, generator: Generator, raw: Subject): Promise<number> {
+  const { result, reads } = await countReads(arena.stand.redis.url, `ql:v1:link:${hotCode}`, async () => {
+    const beganMs = performance.now()
+    await measure(arena, generator, raw, seconds)
+    return (performance.now() - beganMs) / 1000
+  })
+  return reads / result
+}
+
+async function afterScan(servers: Servers): Promise<Result['tier1Entries']> {
+  const workers = await servers.raw.status()
+  const held = Math.max(...workers.map(({ status }) => status?.tier1?.entries ?? NaN))
+  return { held, bound: Number(settings.localCacheMax.fallback) }
+}
+
+async function run(arena: Arena, generator: Generator): Promise<Result> {
+  const machine = await machineOf(arena, generator)
+  say(`Starting the servers. Generator: ${generator.name}; pinned: ${machine['pinned']}`)
+  const servers = await startServers(arena)
+  const all = await makeSubjects(arena, servers)
+  await checkAnswers(all)
+  const chosen = only === undefined ? all : all.filter(({ name }) => only.includes(name))
+  const subjects = await measureAll(arena, generator, chosen, { seconds, repetitions, warmUpS: full ? 2 : 1 }, say)
+  const raw = all.find(({ name }) => name === 'raw') as Subject
+  const measured = {
+    subjects,
+    tier1Entries: await afterScan(servers),
+    hotKeyReadsPerS: await hotKeyReads(arena, generator, raw),
+    openLoop: full ? await measureOpenLoop(arena, all, subjects, say) : [],
+  }
+  return {
+    at: new Date().toISOString(),
+    commit: readBuild().commit,
+    dirty: isDirty(),
+    mode,
+    machine,
+    config: {
+      seconds,
+      repetitions,
+      connections: 64,
+      workers: 1,
+      'tier-1 entries': settings.localCacheMax.fallback ?? '',
+      'tier-1 life': `${settings.localCacheTtlMs.fallback} ms`,
+      'keep-alive': `${limits.keepAliveMs} ms`,
+    },
+    ...measured,
+    targets: judge(measured),
+    scrape: full ? await measureScrape(arena, say) : null,
+    // Last: it loads a million links.
+    memory: full ? await measureMemory(arena, servers, generator, raw, say) : null,
+  }
+}
+
+function write(result: Result): void {
+  const folder = new URL('../results/', import.meta.url)
+  mkdirSync(folder, { recursive: true })
+  const name = `${result.at.slice(0, 10)}-${result.commit}`
+  const plot = result.openLoop.length > 0 ? `${name}.svg` : undefined
+  const text = markdown(result, plot)
+  writeFileSync(new URL(`${name}.json`, folder), `${JSON.stringify(result, null, 2)}\n`)
+  writeFileSync(new URL(`${name}.md`, folder), text)
+  if (plot !== undefined) writeFileSync(new URL(plot, folder), latencyPlot(result.openLoop))
+  say(`\n${text}\nWritten: loadtest/results/${name}.{json,md${plot === undefined ? '' : ',svg'}}`)
+}
+
+const arena = await openArena()
+try {
+  const generator = findGenerator()
+  if (mode === 'profile') await profile(arena, generator, seconds, say)
+  else write(await run(arena, generator))
+} finally {
+  await arena.close()
+}

@@ -1,0 +1,81 @@
+// What QuickLink is compared with, each in a process of its own: `node peer.ts net|http|express|handler <port>`.
+// All of them answer every request with the same 302 and the same headers.
+import express from 'express'
+import { createServer as createHttpServer, type RequestListener } from 'node:http'
+import { createServer } from 'node:net'
+import { createCounter } from '../../server/clicks/counter.ts'
+import type { Code, Link } from '../../server/link.ts'
+import { createRedirectHandler } from '../../server/redirect/handler.ts'
+import { createMetrics } from '../../server/telemetry/metrics.ts'
+
+const location = 'https://example.org/a/page/of/usual/length?from=quicklink'
+const fields = ['Location', location, 'Cache-Control', 'no-store', 'Content-Length', '0']
+
+const redirect: RequestListener = (_req, res) => {
+  res.writeHead(302, fields)
+  res.end()
+}
+
+/** The floor: whatever comes is answered. No server that looks at what it is asked can be cheaper. */
+function net(port: number): void {
+  const lines = fields.map((field, i) => (i % 2 === 0 ? `${field}: ` : `${field}\r\n`)).join('')
+  const date = `Date: ${new Date().toUTCString()}\r\n`
+  const wire = `HTTP/1.1 302 Found\r\n${lines}${date}Connection: keep-alive\r\nKeep-Alive: timeout=5\r\n\r\n`
+  const server = createServer({ noDelay: true }, (socket) => {
+    socket.on('data', () => socket.write(wire, 'latin1'))
+    socket.on('error', () => socket.destroy())
+  })
+  server.listen(port, '127.0.0.1')
+}
+
+function bareExpress(): RequestListener {
+  const app = express()
+  app.disable('x-powered-by')
+  app.set('etag', false)
+  app.get('/:code', redirect)
+  return app as unknown as RequestListener
+}
+
+/**
+ * QuickLink's own handler, with its metrics and its counting of clicks, behind Express as the last of its routes. In the
+ * server a link that tier 1 holds never gets as far; this says what the look-ups before Express spare it.
+ */
+function handlerBehindExpress(): RequestListener {
+  const code = 'hot' as Code
+  const link: Link = { code, id: 1, url: location, permanent: false, expiresAtS: null, monthlyHits: null, version: 1 }
+  const metrics = createMetrics()
+  const clicks = createCounter({ maxLinks: 1000, nowMs: Date.now })
+  setInterval(() => clicks.drain(), 1000)
+  const redirects = createRedirectHandler({
+    resolver: {
+      local: () => undefined,
+      ask: () => Promise.resolve({ answer: link, source: 'redis' }),
+      refresh: () => undefined,
+      flights: 0,
+    },
+    clicks,
+    nowMs: Date.now,
+    onAnswer: (status, seconds) => {
+      metrics.redirect(status, seconds)
+      metrics.localHit()
+    },
+    onShed: () => undefined,
+  })
+  const app = express()
+  app.disable('x-powered-by')
+  app.set('etag', false)
+  app.use('/api/v1', express.Router())
+  app.use('/api', (_req, res) => void res.end())
+  app.use((req, res) => redirects.handle(req, res))
+  return app as unknown as RequestListener
+}
+
+const [kind = '', port = ''] = process.argv.slice(2)
+const listeners: Readonly<Record<string, () => RequestListener>> = {
+  http: () => redirect,
+  express: bareExpress,
+  handler: handlerBehindExpress,
+}
+const listener = listeners[kind]?.()
+if (listener === undefined) net(Number(port))
+else createHttpServer(listener).listen(Number(port), '127.0.0.1')

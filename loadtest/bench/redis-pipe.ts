@@ -1,0 +1,56 @@
+// Redis on a bare socket: many commands at once, and what others send it.
+import { connect, type Socket } from 'node:net'
+
+const encoded = (words: readonly string[]): string =>
+  `*${words.length}\r\n${words.map((word) => `$${Buffer.byteLength(word)}\r\n${word}\r\n`).join('')}`
+
+function open(url: string): Socket {
+  const { port, password } = new URL(url)
+  const socket = connect(Number(port), '127.0.0.1').setEncoding('latin1')
+  socket.write(encoded(['AUTH', decodeURIComponent(password)]))
+  return socket
+}
+
+/** Resolves when all are answered. Only for commands whose answer is one line. */
+export function pipeToRedis(url: string, commands: readonly (readonly string[])[]): Promise<void> {
+  return new Promise((resolve, reject) => {
+    let left = commands.length + 1
+    const socket = open(url)
+    socket.on('error', reject)
+    socket.on('data', (text: string) => {
+      if (/^-|\n-/.test(text)) socket.destroy(new Error(text))
+      left -= text.split('\n').length - 1
+      if (left <= 0) socket.end(resolve)
+    })
+    socket.write(commands.map(encoded).join(''))
+  })
+}
+
+/** How often the keys that a line names were asked for meanwhile, by MONITOR; what scripts do is not counted. */
+export async function countReads<T>(url: string, key: string, work: () => Promise<T>) {
+  let text = ''
+  const socket = open(url)
+  socket.on('data', (chunk: string) => (text += chunk))
+  socket.write(encoded(['MONITOR']))
+  const result = await work()
+  socket.destroy()
+  const reads = text.split('\n').filter((line) => /\] "m?get" /i.test(line) && line.includes(`"${key}"`))
+  return { result, reads: reads.length }
+}
+
+/** One field of INFO. */
+export function infoOf(url: string, section: string, field: string): Promise<number> {
+  return new Promise((resolve, reject) => {
+    let text = ''
+    const socket = open(url)
+    socket.on('error', reject).on('close', () => resolve(NaN))
+    socket.on('data', (chunk: string) => {
+      text += chunk
+      const value = new RegExp(`\\n${field}:(\\d+)\\r`).exec(text)?.[1]
+      if (value === undefined) return
+      resolve(Number(value))
+      socket.destroy()
+    })
+    socket.write(encoded(['INFO', section]))
+  })
+}

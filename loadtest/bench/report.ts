@@ -1,0 +1,112 @@
+// A result, as a person reads it. Nothing stands here that is not in the JSON.
+import type { MemoryResult, OpenLoopRow, Result, SubjectResult } from './results.ts'
+import type { Spread } from './stats.ts'
+
+export function markdown(result: Result, plot: string | undefined): string {
+  const { subjects, targets, openLoop, memory, scrape, machine, config } = result
+  const settings = { ...machine, ...config }
+  return [
+    `# Benchmark of ${result.at.slice(0, 10)}, commit ${result.commit}${result.dirty ? ' and changes on top of it' : ''}`,
+    '',
+    'CPU is user and system time of all processes of the server, per request. The runs were interleaved; a figure is the',
+    'median of its repetitions, in brackets the least and the most.',
+    '',
+    ...table(
+      ['subject', 'CPU µs/request', '÷ `node:http`', 'requests/s', 'p50 ms', 'p99 ms', 'p99.9 ms', 'failed'],
+      Object.entries(subjects).map(([name, subject]) => subjectRow(name, subject, subjects)),
+    ),
+    '`handler` is what the look-ups before Express spare: in the server, a link that tier 1 holds is answered before it.',
+    'The requests per second are of one core for the server, unless the generator was the bottleneck.',
+    '',
+    '## Targets',
+    '',
+    ...table(
+      ['what', 'target', 'measured', ''],
+      targets.map(({ what, wanted, measured, unit, met }) => [what, wanted, `${short(measured)} ${unit}`, met ? 'met' : '**missed**']),
+    ), // prettier-ignore
+    ...(openLoop.length === 0 ? [] : openLoopPart(openLoop, plot)),
+    ...(memory === null ? [] : memoryPart(memory)),
+    ...(scrape === null
+      ? []
+      : [
+          '## /metrics',
+          '',
+          `${scrape.workers} workers, ${scrape.samples} samples: the longest stall of a worker's event loop was ${short(scrape.scrapedMs)} ms`,
+          `while it was scraped ten times a second, and ${short(scrape.quietMs)} ms while it was not.`,
+          '',
+        ]),
+    '## Machine and configuration',
+    '',
+    ...table(['what', 'value'], Object.entries(settings).map(([name, value]) => [name, String(value)])), // prettier-ignore
+  ].join('\n')
+}
+
+const table = (head: readonly string[], rows: readonly (readonly string[])[]): string[] => [
+  `| ${head.join(' | ')} |`,
+  `|${head.map(() => '---').join('|')}|`,
+  ...rows.map((row) => `| ${row.join(' | ')} |`),
+  '',
+]
+
+function subjectRow(name: string, subject: SubjectResult, all: Result['subjects']): string[] {
+  const { what, cpuUs, rps, p50Ms, p99Ms, p999Ms, failed } = subject
+  const bare = (name.endsWith('Browser') ? all['httpBrowser'] : all['http'])?.cpuUs.median ?? NaN
+  const latencies = [p50Ms, p99Ms, p999Ms].map(({ median }) => short(median))
+  return [what, within(cpuUs), short(cpuUs.median / bare), within(rps), ...latencies, String(failed)]
+}
+
+const within = ({ median, min, max }: Spread): string => `${short(median)} [${short(min)}, ${short(max)}]`
+
+/** Three digits that mean something; all digits before the point. */
+export function short(value: number): string {
+  if (!Number.isFinite(value)) return '–'
+  if (Math.abs(value) >= 100) return Math.round(value).toLocaleString('en')
+  return String(Number(value.toPrecision(3)))
+}
+
+/** From here on, the generator was not on time itself. */
+const lateMs = 1
+
+function openLoopPart(rows: readonly OpenLoopRow[], plot: string | undefined): string[] {
+  const late = rows.some(({ lagP99Ms }) => lagP99Ms > lateMs)
+  return [
+    '## Latency at a constant rate',
+    '',
+    'Open loop: each request is due at its own time, and its latency counts from then on, whenever it could be sent.',
+    ...(late ? ['In rows with *, the generator itself was late: its lag is in the latencies, the server was faster.'] : []),
+    '',
+    ...table(
+      ['front door', 'of the capacity', 'rate/s', 'answered/s', 'p50 ms', 'p99 ms', 'p99.9 ms', 'longest ms', 'generator late by (p99) ms', 'failed'],
+      rows.map((row) => [
+        `${row.door}${row.lagP99Ms > lateMs ? ' *' : ''}`,
+        `${Math.round(100 * row.share)} %`,
+        ...[row.rate, row.achieved, row.p50Ms, row.p99Ms, row.p999Ms, row.maxMs, row.lagP99Ms].map(short),
+        String(row.failed),
+      ]),
+    ),
+    ...(plot === undefined ? [] : [`![Latency against load](${plot})`, '']),
+  ] // prettier-ignore
+}
+
+function memoryPart({ links, redisBytesPerKey, postgresBytesPerRow, workerBytes }: MemoryResult): string[] {
+  const gb = (bytesEach: number): string => `${short((bytesEach * 100e6) / 1e9)} GB`
+  const { table: rows, indexes, outbox } = postgresBytesPerRow
+  const places: [string, number][] = [
+    ['Redis, one key per link', redisBytesPerKey],
+    ['Postgres, rows', rows],
+    ['Postgres, indexes', indexes],
+    ['Postgres, outbox (only of the changes of the last 48 hours)', outbox],
+  ]
+  return [
+    '## Memory',
+    '',
+    `Measured with ${links.toLocaleString('en')} links, each with a URL of about 70 characters.`,
+    '',
+    ...table(
+      ['where', 'bytes per link', 'at 100 M links'],
+      places.map(([where, bytes]) => [where, short(bytes), gb(bytes)]),
+    ),
+    `A worker takes ${short(workerBytes.idle / 1e6)} MB at rest and ${short(workerBytes.loaded / 1e6)} MB after full load.`,
+    '',
+  ]
+}

@@ -1,0 +1,61 @@
+// The shape of a result file. `make bench-compare` reads files of older commits: add fields, do not rename them.
+import type { Spread } from './stats.ts'
+
+/** Of all repetitions. */
+export interface SubjectResult {
+  readonly what: string
+  readonly cpuUs: Spread
+  readonly rps: Spread
+  readonly p50Ms: Spread
+  readonly p99Ms: Spread
+  readonly p999Ms: Spread
+  readonly requests: number
+  readonly failed: number
+}
+
+export interface OpenLoopRow {
+  readonly door: string
+  /** Of the capacity that the closed loop measured. */
+  readonly share: number
+  readonly rate: number
+  readonly achieved: number
+  readonly p50Ms: number
+  readonly p99Ms: number
+  readonly p999Ms: number
+  readonly maxMs: number
+  readonly failed: number
+  /** How late the generator itself was, at its 99th percentile: part of the latencies. */
+  readonly lagP99Ms: number
+}
+
+export interface MemoryResult {
+  readonly links: number
+  readonly redisBytesPerKey: number
+  readonly postgresBytesPerRow: { readonly table: number; readonly indexes: number; readonly outbox: number }
+  readonly workerBytes: { readonly idle: number; readonly loaded: number }
+}
+
+export interface Target {
+  readonly what: string
+  readonly wanted: string
+  readonly measured: number
+  readonly unit: string
+  readonly met: boolean
+}
+
+export interface Result {
+  readonly at: string
+  readonly commit: string
+  /** The working tree had changes that the commit does not have. */
+  readonly dirty: boolean
+  readonly mode: string
+  readonly machine: Readonly<Record<string, string | number>>
+  readonly config: Readonly<Record<string, string | number>>
+  readonly subjects: Readonly<Record<string, SubjectResult>>
+  readonly hotKeyReadsPerS: number
+  readonly tier1Entries: { readonly held: number; readonly bound: number }
+  readonly scrape: { readonly workers: number; readonly samples: number; readonly quietMs: number; readonly scrapedMs: number } | null
+  readonly targets: readonly Target[]
+  readonly openLoop: readonly OpenLoopRow[]
+  readonly memory: MemoryResult | null
+} // prettier-ignore

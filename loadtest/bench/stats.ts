@@ -1,0 +1,45 @@
+// Figures of several runs, and percentiles of very many latencies.
+
+export interface Spread {
+  readonly median: number
+  readonly min: number
+  readonly max: number
+}
+
+export function spreadOf(values: readonly number[]): Spread {
+  const sorted = [...values].sort((a, b) => a - b)
+  const middle = Math.floor(sorted.length / 2)
+  const upper = sorted[middle] ?? NaN
+  const median = sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? NaN) + upper) / 2
+  return { median, min: sorted[0] ?? NaN, max: sorted.at(-1) ?? NaN }
+}
+
+/** Whole microseconds; what is longer is in the last bucket. */
+const longestUs = 2_000_000
+
+/** Exact to the microsecond, in a fixed amount of memory: the recorder must not collect garbage while it measures. */
+export class Latencies {
+  readonly #counts = new Uint32Array(longestUs + 1)
+  #total = 0
+
+  add(ms: number): void {
+    const us = Math.min(longestUs, Math.max(0, Math.round(ms * 1000)))
+    this.#counts[us]!++
+    this.#total++
+  }
+
+  get count(): number {
+    return this.#total
+  }
+
+  /** Milliseconds. The share is from 0 to 1. */
+  quantile(share: number): number {
+    const wanted = Math.max(1, Math.ceil(share * this.#total))
+    let seen = 0
+    for (let us = 0; us <= longestUs; us++) {
+      seen += this.#counts[us] ?? 0
+      if (seen >= wanted) return us / 1000
+    }
+    return NaN
+  }
+}

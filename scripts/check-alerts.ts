@@ -1,0 +1,48 @@
+// `make check-alerts`: what only Prometheus' own tool can say about the rules, their tests, and the dashboards' queries.
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { dashboards } from '../grafana/dashboards.ts'
+
+const root = new URL('..', import.meta.url).pathname
+const temporary = mkdtempSync(join(tmpdir(), 'quicklink-alerts-'))
+
+interface Query {
+  readonly expr?: string
+}
+
+/** The queries of all panels, as rules, so that promtool parses them. Grafana's variables become durations. */
+function queriesAsRules(): string {
+  const rules = Object.values(dashboards)
+    .flatMap(({ panels = [] }) => panels)
+    .flatMap((panel) => ('targets' in panel ? ((panel.targets ?? []) as Query[]) : []))
+    .map(({ expr = '' }, i) => ({
+      record: `panel:query:${i}`,
+      expr: expr.replaceAll(/\$__(rate_interval|range)/g, '1m'),
+    }))
+  const file = join(temporary, 'panels.yml')
+  // JSON is YAML.
+  writeFileSync(file, JSON.stringify({ groups: [{ name: 'panels', rules }] }))
+  return file
+}
+
+const steps: Readonly<Record<string, readonly string[]>> = {
+  'config and rules': ['check', 'config', 'prometheus/prometheus.yml'],
+  'queries of the dashboards': ['check', 'rules', queriesAsRules()],
+  'cases of the alerts': ['test', 'rules', 'prometheus/alerts.test.yml'],
+}
+
+let failed = 0
+try {
+  for (const [name, args] of Object.entries(steps)) {
+    const { status } = spawnSync(join(root, 'scripts', 'promtool.sh'), args, { cwd: root, stdio: 'inherit' })
+    if (status !== 0) failed++
+    console.log(`${status === 0 ? 'ok    ' : 'FAILED'} ${name}`)
+    // Without promtool the others would say the same.
+    if (status !== 0 && name === 'config and rules') break
+  }
+} finally {
+  rmSync(temporary, { recursive: true })
+}
+process.exitCode = failed === 0 ? 0 : 1

@@ -1,0 +1,43 @@
+// A batch of clicks, and the line that it is in a spool file.
+import { crc32 } from 'node:zlib'
+
+/** Link, clicks, and how many of its hits nobody had granted. */
+export type Row = readonly [linkId: number, clicks: number, ungranted: number]
+
+export interface Batch {
+  /** The hour that the clicks belong to, in Unix milliseconds. */
+  readonly hourMs: number
+  readonly rows: readonly Row[]
+  /** Clicks given up since the last batch. */
+  readonly dropped: number
+}
+
+/** All clicks of a spool, from its first batch on. */
+export interface Totals {
+  readonly accepted: number
+  readonly dropped: number
+}
+
+export interface Spooled extends Batch {
+  /** Counts up from 1 within a spool. */
+  readonly number: number
+  /** This batch included. */
+  readonly totals: Totals
+}
+
+export const clicksIn = (rows: readonly Row[]): number => rows.reduce((sum, [, clicks]) => sum + clicks, 0)
+export const isEmpty = (batch: Batch): boolean => batch.rows.length === 0 && batch.dropped === 0
+
+const checksum = (text: string): string => crc32(text).toString(16).padStart(8, '0')
+
+export function toLine(batch: Spooled): string {
+  const json = JSON.stringify(batch)
+  return `${checksum(json)} ${json}\n`
+}
+
+/** Undefined: torn or damaged. */
+export function fromLine(line: string): Spooled | undefined {
+  const json = line.slice(9)
+  if (line[8] !== ' ' || line.slice(0, 8) !== checksum(json)) return undefined
+  return JSON.parse(json) as Spooled
+}

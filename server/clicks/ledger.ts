@@ -1,0 +1,224 @@
+// From a spool to Postgres. A spool's batches arrive in their order, each once: Postgres remembers the highest number of
+// each spool, in the same statement that counts the clicks. Whatever happened to an answer, sending again is harmless.
+import { sqlState, type Sql } from '../connections/postgres.ts'
+import { clicksIn, type Spooled, type Totals } from './batch.ts'
+import { none, type Progress } from './books.ts'
+import type { Position, Spool } from './spool.ts'
+
+/** Several batches become one statement after an outage: as much as Postgres does well within its deadline. */
+const batchesAtOnce = 60
+const rowsAtOnce = 5000
+
+// $2..$3: the first and the last number. If the spool is there already, nothing is counted.
+// Hits that nobody had granted are granted now: the month is that of their hour.
+const writeSql = `
+with mine as (
+  insert into click_spools as s (id, last_batch, clicks) values ($1, $3, $4)
+  on conflict (id) do update set last_batch = $3, clicks = s.clicks + $4, at = clock_timestamp()
+  where s.last_batch < $2
+  returning id
+), counted as (
+  insert into clicks (link_id, hour, clicks)
+  select link, to_timestamp(hour), n from mine, unnest($5::bigint[], $6::float8[], $7::bigint[]) as c(link, hour, n)
+  where n > 0 order by link, hour
+  on conflict (link_id, hour) do update set clicks = clicks.clicks + excluded.clicks
+), settled as (
+  insert into hits as h (link_id, month, granted, ungranted)
+  select link, date_trunc('month', to_timestamp(hour) at time zone 'UTC')::date, sum(n), sum(n)
+  from mine, unnest($5::bigint[], $6::float8[], $8::bigint[]) as u(link, hour, n)
+  where n > 0 group by 1, 2 order by 1, 2
+  on conflict (link_id, month) do update set
+    granted = h.granted + excluded.ungranted, ungranted = h.ungranted + excluded.ungranted
+)
+select count(*) as applied from mine`
+
+interface Merged {
+  readonly from: number
+  readonly to: number
+  readonly clicks: number
+  readonly values: readonly (readonly number[])[]
+}
+
+function merge(batches: readonly Spooled[]): Merged {
+  const sums = new Map<string, [number, number, number, number]>()
+  for (const { hourMs, rows } of batches) {
+    for (const [linkId, clicks, ungranted] of rows) {
+      const key = `${linkId} ${hourMs}`
+      const sum = sums.get(key)
+      if (sum) {
+        sum[2] += clicks
+        sum[3] += ungranted
+      } else sums.set(key, [linkId, hourMs / 1000, clicks, ungranted])
+    }
+  }
+  const all = [...sums.values()]
+  return {
+    from: batches[0]?.number ?? 0,
+    to: batches.at(-1)?.number ?? 0,
+    clicks: batches.reduce((clicks, { rows }) => clicks + clicksIn(rows), 0),
+    values: [0, 1, 2, 3].map((column) => all.map((row) => row[column] ?? 0)),
+  }
+}
+
+/** Those that fit into one statement. */
+function firstOf(batches: readonly Spooled[]): Spooled[] {
+  const some: Spooled[] = []
+  let rows = 0
+  for (const batch of batches) {
+    if (some.length > 0 && (some.length >= batchesAtOnce || rows + batch.rows.length > rowsAtOnce)) break
+    some.push(batch)
+    rows += batch.rows.length
+  }
+  return some
+}
+
+export interface SenderHooks {
+  readonly onProgress: (progress: Progress) => void
+  /** Batches that have just arrived. */
+  readonly onPersisted: (batches: readonly Spooled[]) => void
+  readonly onDamaged: (lines: number) => void
+}
+
+/** Sends one spool, from its beginning to its present end. One call at a time. */
+export class Sender {
+  readonly spool: Spool
+  readonly #sql: Sql
+  readonly #hooks: SenderHooks
+  #at: Position | undefined
+  /** Batches read and not sent yet. */
+  #page: Spooled[] = []
+  /** The highest number in Postgres; undefined until it has been asked. */
+  #last: number | undefined
+  #progress: Progress | undefined
+  /** Clicks of batches that could not be read. */
+  #lost = 0
+
+  constructor(spool: Spool, sql: Sql, hooks: SenderHooks) {
+    this.spool = spool
+    this.#sql = sql
+    this.#hooks = hooks
+  }
+
+  get progress(): Progress {
+    return this.#progress ?? none
+  }
+
+  /** Accepted, and not in Postgres yet. */
+  get spooled(): number {
+    const { accepted, dropped, persisted } = this.#progress ?? none
+    return accepted - dropped - persisted
+  }
+
+  /** The owner has written it, or given it up. */
+  wrote({ accepted, dropped }: Totals): void {
+    this.#note({ accepted, dropped: dropped + this.#lost })
+  }
+
+  /** Rejects when Postgres cannot be asked; what was sent until then stays sent. */
+  async send(isOver: boolean): Promise<void> {
+    this.#last ??= await this.#lastBatch()
+    if (isOver && this.#progress === undefined) await this.#inherit(this.#last)
+    for (;;) {
+      while (this.#page.length > 0) await this.#sendSome(firstOf(this.#page))
+      const page = await this.spool.read(this.#at, isOver)
+      if (page.damaged > 0) this.#hooks.onDamaged(page.damaged)
+      this.#page = this.#unsent(page.batches)
+      this.#at = page.next
+      if (page.isEnd && this.#page.length === 0) break
+    }
+    if (this.#at !== undefined) await this.spool.removeBefore(this.#at)
+  }
+
+  /** Everything has arrived, and nothing will follow. */
+  async close(): Promise<void> {
+    await this.spool.remove()
+    // Only so that its row can be removed some day.
+    const closing = 'update click_spools set closed_at = clock_timestamp() where id = $1'
+    await this.#sql.query(closing, [this.spool.id]).catch(() => undefined)
+  }
+
+  /** What the dead owner had brought to Postgres, and what it has left. */
+  async #inherit(last: number): Promise<void> {
+    const [newest, oldest] = [await this.spool.last(), await this.#firstAfter(last)]
+    if (newest === undefined) return
+    const before = oldest === undefined ? newest.totals : totalsBefore(oldest)
+    const persisted = before.accepted - before.dropped
+    this.#progress = { ...before, persisted, base: { ...before, persisted } }
+    this.#note(newest.totals)
+  }
+
+  async #firstAfter(last: number): Promise<Spooled | undefined> {
+    for (let at: Position | undefined; ; ) {
+      const page = await this.spool.read(at, true)
+      const found = page.batches.find(({ number }) => number > last)
+      if (found || page.isEnd) return found
+      at = page.next
+    }
+  }
+
+  #note(change: Partial<Progress>): void {
+    this.#progress = { ...(this.#progress ?? none), ...change }
+    this.#hooks.onProgress(this.#progress)
+  }
+
+  /** A number counts once: a batch that was written again after a doubtful failure has the same one. */
+  #unsent(batches: readonly Spooled[]): Spooled[] {
+    let last = this.#last ?? 0
+    return batches.filter(({ number }) => {
+      const isNew = number > last
+      last = Math.max(last, number)
+      return isNew
+    })
+  }
+
+  async #lastBatch(): Promise<number> {
+    const [row] = await this.#sql.query<{ last: number }>(
+      'select last_batch as last from click_spools where id = $1',
+      [this.spool.id],
+    )
+    return row?.last ?? 0
+  }
+
+  async #sendSome(batches: readonly Spooled[]): Promise<void> {
+    const { from, to, clicks, values } = merge(batches)
+    const [row] = await retried(() =>
+      this.#sql.query<{ applied: number }>(writeSql, [this.spool.id, from, to, clicks, ...values], 'ql-write-clicks'),
+    )
+    // Not applied: an earlier attempt had arrived, whose answer was lost.
+    this.#last = row?.applied === 0 ? await this.#lastBatch() : to
+    const last = this.#last
+    this.#arrived(this.#page.filter(({ number }) => number <= last))
+    this.#page = this.#page.filter(({ number }) => number > last)
+  }
+
+  #arrived(batches: readonly Spooled[]): void {
+    let { persisted, dropped } = this.#progress ?? none
+    for (const batch of batches) {
+      // Accepted before it, and neither sent nor given up: a batch that could not be read.
+      const { accepted } = totalsBefore(batch)
+      const missing = accepted - totalsBefore(batch).dropped - persisted - this.#lost
+      this.#lost += missing
+      dropped += missing
+      persisted += clicksIn(batch.rows)
+    }
+    this.#hooks.onPersisted(batches)
+    this.#note({ persisted, dropped })
+  }
+}
+
+/** What had become of a spool's clicks before a batch. */
+const totalsBefore = ({ totals, rows, dropped }: Spooled): Totals => ({
+  accepted: totals.accepted - clicksIn(rows) - dropped,
+  dropped: totals.dropped - dropped,
+})
+
+/** Two processes that count the same links may wait for each other: Postgres lets one of them go. */
+async function retried<T>(work: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await work()
+    } catch (error) {
+      if (attempt >= 3 || sqlState(error) !== '40P01') throw error
+    }
+  }
+}

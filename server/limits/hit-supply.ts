@@ -1,0 +1,116 @@
+// Where bundles come from, and where they go back to: Redis, which divides an advance that Postgres has granted; without
+// it Postgres, which then grants bundles itself.
+import type { AskPostgres } from './ask-postgres.ts'
+import type { DatabaseClock, Month } from './database-clock.ts'
+import type { HitCounters, Taken, Terms } from './hit-counters.ts'
+import type { Grant, Step } from './hits-store.ts'
+
+export type Supplied =
+  | { readonly units: number; readonly month: Month }
+  /** The month's hits are granted, and none of them is left in the counter. */
+  | 'used_up'
+  /** Postgres says that this link has no limit: news of that is on its way. */
+  | 'no_limit'
+  | 'unknown'
+
+export interface HitSupply {
+  bundle(terms: Terms): Promise<Supplied>
+  /** Once: what does not arrive is forfeited. */
+  giveBack(terms: Terms, month: string, units: number): Promise<void>
+}
+
+export interface SupplyDeps {
+  readonly counters: Pick<HitCounters, 'take' | 'giveBack'> | undefined
+  readonly postgres: AskPostgres
+  readonly clock: DatabaseClock
+  readonly nowMs: () => number
+  readonly pause: (ms: number) => Promise<void>
+}
+
+/** Times that somebody else's advance is looked for in Redis before another one is asked for. */
+const looks = 4
+const lookMs = 3
+
+export function createHitSupply({ counters, postgres, clock, nowMs, pause }: SupplyDeps): HitSupply {
+  const grant = async (terms: Terms, step: Step, seen: number | null): Promise<Grant | 'unknown'> => {
+    const askedMs = nowMs()
+    try {
+      const granted = await postgres.grant(terms.linkId, step, seen)
+      clock.heard(granted.atMs, askedMs)
+      return granted
+    } catch {
+      // It may have been granted all the same: then it is forfeited.
+      return 'unknown'
+    }
+  }
+  const refund = (terms: Terms, month: string, units: number): Promise<void> =>
+    units === 0 ? Promise.resolve() : postgres.giveBack(terms.linkId, month, units).catch(() => undefined)
+
+  /** undefined: nothing was granted, because somebody else was just faster. */
+  const refusal = ({ limit, granted }: Grant): 'no_limit' | 'used_up' | undefined =>
+    limit === null ? 'no_limit' : granted >= limit ? 'used_up' : undefined
+
+  const fromPostgres = async (terms: Terms): Promise<Supplied> => {
+    const granted = await grant(terms, 'bundle', null)
+    if (granted === 'unknown') return granted
+    if (granted.units === 0) return refusal(granted) ?? 'unknown'
+    return { units: granted.units, month: granted.month }
+  }
+
+  const take = async (terms: Terms, month: string): Promise<Taken | 'refused'> => {
+    const taken = (await counters?.take(terms, month).catch(() => 'refused' as const)) ?? 'refused'
+    if (taken !== 'refused') await refund(terms, month, taken.surplus)
+    return taken
+  }
+
+  /** An advance goes into Redis, and a bundle of it comes back in the same step. */
+  const share = async (terms: Terms, advance: Grant): Promise<Supplied> => {
+    const { month, units, granted } = advance
+    const add = { units, granted, lifeMs: month.endsMs - clock.nowMs() }
+    let taken: Taken | 'refused' | undefined
+    try {
+      taken = await counters?.take(terms, month.name, add)
+    } catch {
+      // It may be there or not: the advance is forfeited here, and perhaps found there.
+      return fromPostgres(terms)
+    }
+    if (taken === undefined || taken === 'refused') {
+      await refund(terms, month.name, units)
+      return fromPostgres(terms)
+    }
+    await refund(terms, month.name, taken.surplus)
+    return taken.units === 0 ? 'unknown' : { units: taken.units, month }
+  }
+
+  return {
+    async bundle(terms) {
+      let seen: number | undefined
+      for (let look = 1; ; look++) {
+        const month = clock.month()
+        const taken = await take(terms, month.name)
+        if (taken === 'refused') return fromPostgres(terms)
+        if (taken.units > 0) return { units: taken.units, month }
+        const believed = seen ?? Math.max(0, taken.granted)
+        const granted = await grant(terms, 'advance', look < looks ? believed : null)
+        if (granted === 'unknown') return granted
+        if (granted.units > 0) return share(terms, granted)
+        const refused = refusal(granted)
+        if (refused !== undefined) return refused
+        // Somebody else's advance is on its way into Redis.
+        seen = granted.granted
+        await pause(lookMs)
+      }
+    },
+
+    async giveBack(terms, month, units) {
+      if (units === 0 || month !== clock.month().name) return
+      let back = true
+      try {
+        back = (await counters?.giveBack(terms, month, units)) ?? false
+      } catch {
+        // Perhaps it is back: Postgres must not have it too.
+      }
+      if (!back) await refund(terms, month, units)
+    },
+  }
+}

@@ -1,0 +1,259 @@
+// A world of processes, one Redis and one Postgres in virtual time, for the model test of hits. The processes run the real
+// hit quota; what stands behind the sockets is modelled, and so are the sockets: a request or a reply may be lost, and a
+// command may be carried out long after its asker has given up.
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Code, Link } from '../link.ts'
+import { DatabaseClock } from './database-clock.ts'
+import type { HitCounters, Taken, Terms } from './hit-counters.ts'
+import { createHitQuota, type HitQuota } from './hit-quota.ts'
+import { createHitSupply } from './hit-supply.ts'
+import type { Grant, Step as GrantStep } from './hits-store.ts'
+
+export interface Flaws {
+  /** Whatever is in Redis is believed. */
+  readonly noRunCheck?: boolean
+  /** The Redis client sends again what was not answered. */
+  readonly resends?: boolean
+  /** Hits are handed out before they are known to be granted. */
+  readonly spendsFirst?: boolean
+  /** A counter is the code's, not the link's. */
+  readonly inherits?: boolean
+}
+
+export interface Step {
+  readonly atMs: number
+  readonly what:
+    | 'hits' | 'evict' | 'flush' | 'snapshot' | 'restore' | 'kill' | 'stop' | 'limit' | 'recreate' | 'lossy' | 'noPostgres'
+  readonly which: number
+  readonly amount: number
+}
+
+interface Counter {
+  left: number
+  owner: string
+  version: number
+  limit: number
+  granted: number
+}
+
+const answerMs = 5
+const deadlineMs = 50
+const beforeMonthEndMs = 1500
+const monthEndsMs = Date.UTC(2027, 0, 1)
+const code = 'abc' as Code
+
+type Fate = 'fine' | 'never sent' | 'reply lost' | 'late'
+
+export class World {
+  readonly served = new Map<string, number>()
+  readonly granted = new Map<string, number>()
+  readonly #flaws: Flaws
+  readonly #random: () => number
+  readonly #beganMs = performance.now()
+  #link: Link
+  #redis = { run: 1, valid: 1, counters: new Map<string, Counter>() }
+  #snapshot: { valid: number; counters: Map<string, Counter> } | undefined
+  #runs = 1
+  #lossyUntilMs = 0
+  #noPostgresUntilMs = 0
+  #processes: { quota: HitQuota; prepare: () => Promise<void>; alive: boolean }[] = []
+
+  constructor(processes: number, limit: number, random: () => number, flaws: Flaws) {
+    this.#flaws = flaws
+    this.#random = random
+    this.#link = { code, id: 1, url: 'https://a/', permanent: false, expiresAtS: null, monthlyHits: limit, version: 1 }
+    for (let n = 0; n < processes; n++) this.#processes.push(this.#process())
+  }
+
+  get #nowMs(): number {
+    return performance.now() - this.#beganMs
+  }
+  get #databaseMs(): number {
+    return monthEndsMs - beforeMonthEndMs + this.#nowMs
+  }
+  get #month() {
+    const first = this.#databaseMs < monthEndsMs
+    return first ? { name: '2026-12', endsMs: monthEndsMs } : { name: '2027-01', endsMs: Date.UTC(2027, 1, 1) }
+  }
+
+  async do({ what, which, amount }: Step): Promise<void> {
+    const redis = this.#redis
+    const target = this.#processes[which % this.#processes.length]!
+    switch (what) {
+      case 'hits':
+        for (let n = 0; n < amount; n++) this.#ask(target)
+        break
+      case 'evict':
+        redis.counters.clear()
+        break
+      case 'flush':
+        Object.assign(redis, { valid: 0, counters: new Map() })
+        break
+      case 'snapshot':
+        this.#snapshot = structuredClone({ valid: redis.valid, counters: redis.counters })
+        break
+      case 'restore':
+        if (this.#snapshot) this.#redis = { run: ++this.#runs, ...structuredClone(this.#snapshot) }
+        break
+      case 'kill':
+        target.alive = false
+        this.#processes[which % this.#processes.length] = this.#process()
+        break
+      case 'stop':
+        await target.quota.close()
+        this.#processes[which % this.#processes.length] = this.#process()
+        break
+      case 'limit':
+        this.#link = { ...this.#link, version: this.#link.version + 1, monthlyHits: Math.max(1, amount) }
+        break
+      case 'recreate':
+        this.#link = { ...this.#link, version: this.#link.version + 1, id: this.#link.id + 1 }
+        break
+      case 'lossy':
+        this.#lossyUntilMs = this.#nowMs + 20 * amount
+        break
+      case 'noPostgres':
+        this.#noPostgresUntilMs = this.#nowMs + 10 * amount
+        break
+    }
+  }
+
+  #ask(process: { quota: HitQuota; alive: boolean }): void {
+    const lease = process.quota.leaseOf(this.#link)
+    if (!lease) return
+    const { id } = this.#link
+    const serve = (): void => {
+      if (!process.alive) return
+      const key = `${id}/${this.#month.name}`
+      this.served.set(key, (this.served.get(key) ?? 0) + 1)
+    }
+    if (lease.spend(performance.now())) serve()
+    else void process.quota.acquire(lease, true, () => process.alive).then((verdict) => verdict === 'granted' && serve())
+  }
+
+  #fate(): Fate {
+    if (this.#nowMs > this.#lossyUntilMs) return 'fine'
+    return (['fine', 'fine', 'never sent', 'reply lost', 'late'] as const)[Math.floor(this.#random() * 5)]!
+  }
+
+  /** A command over a socket. */
+  async #send<T>(run: () => T, resends = false): Promise<T> {
+    const fate = this.#fate()
+    await pause(this.#random() * answerMs)
+    if (fate === 'fine') {
+      const answer = run()
+      await pause(this.#random() * answerMs)
+      return answer
+    }
+    if (fate === 'reply lost') run()
+    if (fate === 'late') setTimeout(run, this.#random() * 800)
+    if (resends) return run()
+    await pause(deadlineMs)
+    throw new Error('no answer')
+  }
+
+  #process() {
+    let verified = 0
+    const prepare = async (): Promise<void> => {
+      await pause(this.#random() * answerMs)
+      const redis = this.#redis
+      if (redis.valid !== redis.run) {
+        redis.counters.clear()
+        redis.valid = redis.run
+      }
+      verified = redis.run
+    }
+    const counters = this.#counters(() => verified)
+    const clock = new DatabaseClock(() => performance.now(), () => this.#databaseMs)
+    const nowMs = (): number => performance.now()
+    const supply = createHitSupply({ counters, postgres: this.#postgres(), clock, nowMs, pause: (ms) => pause(ms) })
+    const bounds = { leases: 100, waiters: 1000, waitMs: 500, lookEveryMs: 100, idleMs: 300 }
+    const quiet = (): undefined => undefined
+    const quota = createHitQuota({
+      supply, clock, nowMs, bounds, whenUngrantable: 'reject', onRejected: quiet, onUngranted: quiet,
+    }) // prettier-ignore
+    void prepare()
+    return { quota, prepare, alive: true }
+  }
+
+  /** What a pass does, every now and then. */
+  async passes(): Promise<void> {
+    await Promise.all(this.#processes.map(({ prepare }) => prepare()))
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#processes.map(({ quota }) => quota.close()))
+  }
+
+  #counters(verified: () => number): Pick<HitCounters, 'take' | 'giveBack'> {
+    const { noRunCheck, resends, inherits } = this.#flaws
+    const refuses = (run: number): boolean => !noRunCheck && (this.#redis.valid !== run || this.#redis.run !== run)
+    const ownerOf = ({ linkId }: Terms): string => (inherits ? 'anyone' : String(linkId))
+    return {
+      take: (terms, month, add) => {
+        const run = verified()
+        if (run !== this.#redis.run && !noRunCheck) return Promise.resolve('refused')
+        return this.#send(() => (refuses(run) ? 'refused' : this.#take(ownerOf(terms), terms, month, add)), resends)
+      },
+      giveBack: (terms, month, units) => {
+        const run = verified()
+        if (run !== this.#redis.run && !noRunCheck) return Promise.resolve(false)
+        return this.#send(() => {
+          const held = this.#redis.counters.get(month)
+          if (refuses(run) || held?.owner !== ownerOf(terms) || held.limit !== terms.limit) return false
+          held.left += units
+          return true
+        }, resends)
+      },
+    }
+  }
+
+  #take(owner: string, { version, limit }: Terms, month: string, add?: { units: number; granted: number }): Taken {
+    const { counters } = this.#redis
+    let held = counters.get(month)
+    let surplus = 0
+    if (held?.owner === owner && held.limit !== limit && version > held.version) {
+      surplus = held.left
+      held = undefined
+    } else if (held?.owner !== owner) held = undefined
+    if (!held) {
+      counters.delete(month)
+      if (!add) return { units: 0, granted: -1, surplus }
+      held = { left: 0, owner, version, limit, granted: 0 }
+      counters.set(month, held)
+    }
+    if (add) Object.assign(held, { left: held.left + add.units, granted: add.granted })
+    const units = Math.min(held.left, Math.max(1, Math.min(100, held.left >> 5)))
+    held.left -= units
+    return { units, granted: held.granted, surplus }
+  }
+
+  #postgres() {
+    return {
+      grant: (linkId: number, step: GrantStep, seen: number | null): Promise<Grant> => {
+        if (this.#nowMs < this.#noPostgresUntilMs) {
+          if (!this.#flaws.spendsFirst) return Promise.reject(new Error('Postgres is away'))
+          return Promise.resolve({ month: this.#month, atMs: this.#databaseMs, units: 1, granted: 1, limit: 1 })
+        }
+        return this.#send(() => this.#grant(linkId, step, seen))
+      },
+      giveBack: (linkId: number, month: string, units: number): Promise<void> =>
+        this.#send(() => {
+          const key = `${linkId}/${month}`
+          this.granted.set(key, (this.granted.get(key) ?? 0) - units)
+        }),
+    }
+  }
+
+  #grant(linkId: number, step: GrantStep, seen: number | null): Grant {
+    const month = this.#month
+    const key = `${linkId}/${month.name}`
+    const limit = this.#link.id === linkId ? this.#link.monthlyHits : null
+    const before = this.granted.get(key) ?? 0
+    const advance = Math.max(1, Math.min(1000, Math.floor((limit ?? 0) / 10)))
+    const size = step === 'advance' ? advance : Math.max(1, advance >> 5)
+    const units = limit === null || (seen !== null && seen !== before) ? 0 : Math.max(0, Math.min(size, limit - before))
+    this.granted.set(key, before + units)
+    return { month, atMs: this.#databaseMs, units, granted: before + units, limit }
+  }
+}

@@ -1,0 +1,126 @@
+// Promise 7: of a link's hits in a month never more are served than were granted, and never more are granted than its
+// limit, whatever is lost, repeated, killed or exchanged. Random scripts against the real hit quota in virtual time; a
+// failure prints its seed and script. QL_MODEL_SEED replays it, QL_MODEL_RUNS makes it search longer.
+import fc from 'fast-check'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { World, type Flaws, type Step } from './hits.model.stub.ts'
+
+const runMs = 3000
+const limit = 200
+const seed = Number(process.env['QL_MODEL_SEED'] ?? 20_261_118)
+const runs = Number(process.env['QL_MODEL_RUNS'] ?? 120)
+
+const when = fc.integer({ min: 20, max: runMs })
+const which = fc.nat(3)
+const hits = fc.record({ atMs: when, which, what: fc.constant('hits' as const), amount: fc.integer({ min: 1, max: 60 }) })
+const event = fc.record({
+  atMs: when,
+  which,
+  what: fc.constantFrom(
+    'evict', 'flush', 'snapshot', 'restore', 'kill', 'stop', 'recreate', 'lossy', 'lossy', 'noPostgres',
+  ),
+  amount: fc.integer({ min: 1, max: 40 }),
+}) // prettier-ignore
+const change = fc.record({
+  atMs: when,
+  which,
+  what: fc.constant('limit' as const),
+  amount: fc.integer({ min: 1, max: limit }),
+})
+/** The classic: a counter comes back as it was before its hits were handed out. */
+const repetition = fc.integer({ min: 50, max: runMs - 500 }).map((atMs): Step[] => [
+  { atMs, which: 0, what: 'hits', amount: 1 },
+  { atMs: atMs + 30, which: 0, what: 'snapshot', amount: 1 },
+  { atMs: atMs + 40, which: 1, what: 'hits', amount: 60 },
+  { atMs: atMs + 120, which: 0, what: 'restore', amount: 1 },
+  { atMs: atMs + 130, which: 2, what: 'hits', amount: 60 },
+])
+const script = fc
+  .tuple(
+    fc.array(hits, { minLength: 10, maxLength: 40 }),
+    fc.array(fc.oneof({ weight: 6, arbitrary: event }, { weight: 1, arbitrary: change }), { maxLength: 12 }),
+    fc.option(repetition, { nil: [] }),
+  )
+  .map(([many, events, classic]): Step[] => [...many, ...events, ...classic].sort((a, b) => a.atMs - b.atMs))
+
+function randomFrom(start: number): () => number {
+  let state = start | 1
+  return () => {
+    state = Math.imul(state ^ (state >>> 15), 0x2c1b3c6d) + 0x9e3779b9
+    return ((state ^ (state >>> 13)) >>> 0) / 2 ** 32
+  }
+}
+
+interface Told {
+  readonly served: number
+  readonly problem: string | undefined
+}
+
+async function tell(steps: readonly Step[], salt: number, flaws: Flaws): Promise<Told> {
+  const world = new World(4, limit, randomFrom(salt), flaws)
+  let nowMs = 0
+  let nextPassMs = 0
+  const until = async (atMs: number): Promise<void> => {
+    while (nextPassMs < atMs) {
+      await vi.advanceTimersByTimeAsync(nextPassMs - nowMs)
+      nowMs = nextPassMs
+      nextPassMs += 200
+      void world.passes()
+    }
+    await vi.advanceTimersByTimeAsync(atMs - nowMs)
+    nowMs = atMs
+  }
+  for (const step of steps) {
+    await until(step.atMs)
+    void world.do(step)
+  }
+  await until(runMs + 2000)
+  void world.close()
+  await vi.advanceTimersByTimeAsync(1000)
+  let served = 0
+  let problem: string | undefined
+  for (const [key, count] of world.served) {
+    served += count
+    const granted = world.granted.get(key) ?? 0
+    if (count > granted) problem = `${key}: ${count} served, ${granted} granted`
+    if (granted > limit) problem = `${key}: ${granted} granted of ${limit}`
+  }
+  return { served, problem }
+}
+
+const holds = (flaws: Flaws, numRuns = runs) =>
+  fc.check(
+    fc.asyncProperty(script, fc.nat(), async (steps, salt) => {
+      const { problem } = await tell(steps, salt, flaws)
+      if (problem !== undefined) throw new Error(problem)
+    }),
+    { seed, numRuns, endOnFailure: true },
+  )
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'performance', 'Date'] })
+})
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+describe('hits', () => {
+  it('are served at most as often as they were granted, and granted at most up to the limit', async () => {
+    const found = await holds({})
+    expect(found.failed, `seed ${seed}: ${fc.defaultReportMessage(found) ?? ''}`).toBe(false)
+  }, 60_000)
+
+  it('are all served when nothing goes wrong, and one by one', async () => {
+    const steps = Array.from({ length: 28 }, (_, n): Step => ({ atMs: 20 + 40 * n, which: n, what: 'hits', amount: 10 }))
+    expect(await tell(steps, 1, {})).toEqual({ served: limit, problem: undefined })
+  })
+
+  it.each<[string, Flaws]>([
+    ['believed whatever a Redis says, also one that repeats itself', { noRunCheck: true }],
+    ['resent commands that were not answered', { resends: true }],
+    ['spent hits before they were granted', { spendsFirst: true }],
+    ['left a code the counter of its predecessor', { inherits: true }],
+  ])('would be served too often if one %s: the search finds it', async (_, flaws) => {
+    expect((await holds(flaws, 400)).failed).toBe(true)
+  }, 60_000)
+})

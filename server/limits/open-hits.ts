@@ -1,0 +1,80 @@
+// The hit quota of one process, put together.
+import { setTimeout as pause } from 'node:timers/promises'
+import { limits, type Config } from '../config.ts'
+import type { Breaker } from '../connections/breaker.ts'
+import type { Sql } from '../connections/postgres.ts'
+import { askPostgres } from './ask-postgres.ts'
+import type { DatabaseClock } from './database-clock.ts'
+import type { HitCounters } from './hit-counters.ts'
+import { createHitQuota, type HitQuota } from './hit-quota.ts'
+import { createHitSupply } from './hit-supply.ts'
+import { hitsRouter } from './hits-api.ts'
+import { databaseTimeMs } from './hits-store.ts'
+
+interface HitsDeps {
+  /** With the redirect's deadline. */
+  readonly redirects: Sql
+  readonly api: Sql
+  readonly breaker: Breaker
+  readonly counters: HitCounters | undefined
+  readonly clock: DatabaseClock
+  readonly flushClicks: () => Promise<void>
+  readonly onRejected: () => void
+  readonly onUngranted: (linkId: number) => void
+}
+
+export interface Hits extends HitQuota {
+  readonly room: ReturnType<typeof hitsRouter>
+}
+
+export function openHits(config: Pick<Config, 'dbTimeoutMs' | 'hitQuotaUngrantable'>, deps: HitsDeps): Hits {
+  const { clock, counters } = deps
+  const nowMs = (): number => performance.now()
+  const postgres = askPostgres(deps.redirects, deps.breaker, config.dbTimeoutMs)
+  const quota = createHitQuota({
+    supply: createHitSupply({ counters, postgres, clock, nowMs, pause: (ms) => pause(ms) }),
+    clock,
+    nowMs,
+    whenUngrantable: config.hitQuotaUngrantable,
+    bounds: {
+      leases: limits.hitLeases,
+      waiters: limits.hitWaiters,
+      waitMs: limits.hitWaitMs,
+      lookEveryMs: limits.hitLookMs,
+      idleMs: limits.hitIdleMs,
+    },
+    onRejected: deps.onRejected,
+    onUngranted: deps.onUngranted,
+  })
+
+  const lookAtClock = async (): Promise<void> => {
+    const askedMs = nowMs()
+    clock.heard(await databaseTimeMs(deps.redirects), askedMs)
+    quota.clockMoved()
+  }
+  // A database that is away is no news: the clock goes on as it went.
+  const looking = setInterval(() => void lookAtClock().catch(() => undefined), limits.clockEveryMs)
+  looking.unref()
+  void lookAtClock().catch(() => undefined)
+
+  const room = hitsRouter({
+    sql: deps.api,
+    flushClicks: deps.flushClicks,
+    leftInRedis: (code, month) => counters?.left(code, month) ?? Promise.resolve(undefined),
+    settledMs: 2 * limits.hitIdleMs,
+  })
+  return {
+    leaseOf: quota.leaseOf,
+    acquire: quota.acquire,
+    secondsToMonthEnd: quota.secondsToMonthEnd,
+    clockMoved: quota.clockMoved,
+    get leases() {
+      return quota.leases
+    },
+    room,
+    async close() {
+      clearInterval(looking)
+      await quota.close()
+    },
+  }
+}
