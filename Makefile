@@ -1,7 +1,7 @@
 # The commands of QuickLink. Each is an npm script, because npm finds the Node 24 that comes with the packages first,
 # whatever the system's own Node is. NAME, MODE, PORT and the like are passed on by the environment.
 .DEFAULT_GOAL := help
-.PHONY: up down logs status test check check-alerts help install
+.PHONY: up down logs status test check check-alerts bench bench-compare bench-guard help install
 export
 
 # npm writes this file last, also after `npm install`: it is older than the lock file only when packages are missing.
@@ -19,6 +19,27 @@ logs: install ## follow its log
 status: install ## what is up: versions, ports, breaker states
 	@npm run --silent status
 
+doctor: install ## the production checklist, asked of the running appliance: ok or not ok, with the reason
+	@npm run --silent appliance -- doctor
+
+backup: install ## a copy of the database into .quicklink/backups (without Docker: after `make down`)
+	@npm run --silent appliance -- backup
+
+restore: install ## bring one back: FILE=.quicklink/backups/…
+	@npm run --silent appliance -- restore
+
+upgrade: install ## pull, build, replace; with docker-compose.replicas.yml one after the other
+	@npm run --silent appliance -- upgrade
+
+owner-key: install ## print the key of the owner
+	@npm run --silent appliance -- owner-key
+
+new-owner-key: install ## replace it (Docker); the old one stops working
+	@npm run --silent appliance -- new-owner-key
+
+grafana-password: install ## print the password of Grafana's admin (Docker)
+	@npm run --silent appliance -- grafana-password
+
 test: install ## every test, on a real Postgres and a real Redis that it starts itself
 	@npm run --silent test
 
@@ -28,8 +49,17 @@ check: install ## types, lint, format, dead code, import rules, unit tests; need
 check-alerts: install ## the alert rules, a case for each, and the dashboards' queries, by the promtool of Prometheus 3
 	@npm run --silent check-alerts
 
+bench: install ## QuickLink beside bare servers: CPU per request, latency; about 3 minutes (BENCH=full, BENCH=profile)
+	@npm run --silent bench
+
+bench-compare: install ## two results side by side: A=loadtest/results/….json B=loadtest/results/….json
+	@npm run --silent bench-compare
+
+bench-guard: install ## for CI: fails when a redirect costs nearly as much as a bare node:http server
+	@npm run --silent bench-guard
+
 help: ## this list
-	@awk -F ':[^#]*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':[^#]*## ' '/^[a-z-]+:.*## / { printf "make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 install: $(installed)
 

@@ -54,7 +54,7 @@ export default ts.config(
   },
   {
     // What is run by a person writes to the terminal.
-    files: ['scripts/**', 'embedded/**', 'loadtest/**', '**/testing/**'],
+    files: ['scripts/**', 'appliance/**', 'embedded/**', 'loadtest/**', '**/testing/**'],
     rules: { 'no-console': 'off' },
   },
   {

@@ -60,7 +60,9 @@ export async function composed(args: readonly string[], run?: Run): Promise<stri
   const { code, text, errors } = await compose(args, run)
   if (code === 0) return text
   const why = errors.trim().split('\n').slice(-8).join('\n')
-  throw new Refusal(`\`docker compose ${args.slice(0, 3).join(' ')} …\` failed (exit code ${code}).${why ? `\n${why}` : ''}`)
+  throw new Refusal(
+    `\`docker compose ${args.slice(0, 3).join(' ')} …\` failed (exit code ${code}).${why ? `\n${why}` : ''}`,
+  )
 }
 
 export const inService = (service: string, command: readonly string[], run?: Run): Promise<string> =>

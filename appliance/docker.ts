@@ -13,11 +13,15 @@ const ours = ['DATABASE_URL', 'REDIS_URL', 'REDIS_SENTINELS', 'OWNER_KEY', 'CODE
 
 export async function up(places: Places, env: NodeJS.ProcessEnv, say: Say): Promise<void> {
   const given = ours.filter((name) => env[name])
-  if (given.length > 0) say(`With Docker ${given.join(', ')} ${given.length > 1 ? 'have' : 'has'} no effect: see docker-compose.yml.`)
+  if (given.length > 0)
+    say(`With Docker ${given.join(', ')} ${given.length > 1 ? 'have' : 'has'} no effect: see docker-compose.yml.`)
   makeDataDir(places)
   if ((await idsOf('--status', 'running')).length === 0) await refuseTakenPorts(env)
   say('Starting with Docker (the first time, images are pulled and built: this takes some minutes)')
-  const started = await compose(['up', '-d', '--build', '--wait', '--quiet-pull'], { shown: true, env: await buildArgs() })
+  const started = await compose(['up', '-d', '--build', '--wait', '--quiet-pull'], {
+    shown: true,
+    env: await buildArgs(),
+  })
   const exists = started.code === 0 || (await idsOf('-a', 'postgres')).length > 0
   // Once there are volumes, this is where the links are.
   if (exists) writePrivate(places.modeFile, 'docker\n')
@@ -28,13 +32,14 @@ export async function up(places: Places, env: NodeJS.ProcessEnv, say: Say): Prom
         : 'Docker could not start it, see above. `MODE=embedded make up` starts without Docker.',
     )
   }
-  await closingLines(env, say)
+  closingLines(env, say)
 }
 
 async function buildArgs(): Promise<NodeJS.ProcessEnv> {
   const { version } = JSON.parse(readFileSync(join(projectDir, 'package.json'), 'utf8')) as { version: string }
   const commit = await promisify(execFile)('git', ['rev-parse', 'HEAD'], { cwd: projectDir }).catch(() => undefined)
-  return { VERSION: version, ...(commit ? { COMMIT: commit.stdout.trim() } : {}) }
+  const hash = process.env['COMMIT'] || commit?.stdout.trim()
+  return { VERSION: version, ...(hash ? { COMMIT: hash } : {}) }
 }
 
 async function refuseTakenPorts(env: NodeJS.ProcessEnv): Promise<void> {
@@ -50,12 +55,14 @@ async function refuseTakenPorts(env: NodeJS.ProcessEnv): Promise<void> {
   }
 }
 
-async function closingLines(env: NodeJS.ProcessEnv, say: Say): Promise<void> {
+function closingLines(env: NodeJS.ProcessEnv, say: Say): void {
   const port = env['PORT'] || '8080'
   say('')
   say(`QuickLink is running at ${env['PUBLIC_URL'] || `http://localhost:${port}`}`)
   say('The owner key is in a Docker volume: `make owner-key` prints it')
-  say(`Grafana is at http://localhost:${env['GRAFANA_PORT'] || '3000'} (user admin; \`make grafana-password\` prints the password)`)
+  say(
+    `Grafana is at http://localhost:${env['GRAFANA_PORT'] || '3000'} (user admin; \`make grafana-password\` prints the password)`,
+  )
   say('Make a first link:')
   say('')
   say(
@@ -85,7 +92,11 @@ export async function status(say: Say): Promise<void> {
 
 /** The text of an answer of the ops port, which only the containers reach. */
 export const askOps = (path: string): Promise<string> =>
-  inService('quicklink', ['node', '-e', `fetch('http://127.0.0.1:9464${path}').then((r) => r.text()).then((t) => process.stdout.write(t))`])
+  inService('quicklink', [
+    'node',
+    '-e',
+    `fetch('http://127.0.0.1:9464${path}').then((r) => r.text()).then((t) => process.stdout.write(t))`,
+  ])
 
 const secretOf = async (service: string, file: string, what: string): Promise<string> => {
   const { code, text } = await compose(['exec', '-T', service, 'cat', file])
@@ -113,7 +124,16 @@ export async function upgrade(say: Say): Promise<void> {
   say('Building')
   await composed(['build', 'quicklink'], { env })
   say(`Starting ${old.length} new replicas beside the old ones`)
-  const scaled = (count: number): string[] => ['up', '-d', '--no-deps', '--no-recreate', '--wait', '--scale', `quicklink=${count}`, 'quicklink']
+  const scaled = (count: number): string[] => [
+    'up',
+    '-d',
+    '--no-deps',
+    '--no-recreate',
+    '--wait',
+    '--scale',
+    `quicklink=${count}`,
+    'quicklink',
+  ]
   await composed(scaled(2 * old.length), { env })
   // The proxy looks names up every second, and checks twice a second.
   await sleep(4000)

@@ -3,8 +3,11 @@ import { chooseMode, currentMode } from './mode.ts'
 
 const usable = (): Promise<undefined> => Promise.resolve(undefined)
 const away = (): Promise<string> => Promise.resolve('no engine answers')
-const choose = (forced: string | undefined, remembered: string | undefined, dockerProblem = usable as typeof away) =>
-  chooseMode({ forced, remembered, dockerProblem })
+const choose = (
+  forced: string | undefined,
+  remembered: string | undefined,
+  dockerProblem: () => Promise<string | undefined> = usable,
+) => chooseMode({ forced, remembered, dockerProblem })
 
 test('the first start takes Docker where it can, else goes without', async () => {
   expect(await choose(undefined, undefined)).toEqual({ mode: 'docker' })

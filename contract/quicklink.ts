@@ -20,7 +20,7 @@ export async function quickLink(env: Record<string, string> = {}): Promise<Quick
   const { url, key } = await found(env)
   const raw: QuickLink['raw'] = async (method, path, body, headers = {}) => {
     const answer = await send(url, method, `/api/v1${path}`, body, { Authorization: `Bearer ${key}`, ...headers })
-    const isJson = /json/.test(String(answer.headers['content-type']))
+    const isJson = String(answer.headers['content-type']).includes('json')
     return { ...answer, body: isJson ? (JSON.parse(answer.text) as Record<string, unknown>) : {} }
   }
   const api: QuickLink['api'] = (method, path, body, headers = {}) =>

@@ -155,6 +155,16 @@ export async function stopPostgres(places: Places): Promise<'stopped' | 'was not
   return (await stopCluster(dataDir)) ? 'stopped' : 'does not stop'
 }
 
+/** The data folder of a Postgres that is down. */
+export function stoppedData(places: Places, command: string): string {
+  const home = readJson<Settings>(places.postgresFile)?.home
+  const data = home && join(home, 'data')
+  if (!data || !exists(data))
+    throw new Refusal(`There is no database here yet: \`make up\` and \`make down\`, then \`${command}\`.`)
+  if (running(data)) throw new Refusal(`Postgres is running: \`make down\` first, then \`${command}\`.`)
+  return data
+}
+
 export async function postgresVersion(places: Places): Promise<{ version: string; port: number } | undefined> {
   const settings = readJson<Settings>(places.postgresFile)
   const server = settings?.home ? running(join(settings.home, 'data')) : undefined

@@ -19,7 +19,14 @@ let env: NodeJS.ProcessEnv
 beforeAll(async () => {
   dataDir = join(inject('services').runDir, 'up-data')
   const ports = { PORT: String(await freePort()), OPS_PORT: String(await freePort()) }
-  env = { PATH: process.env['PATH'], HOME: process.env['HOME'], DATA_DIR: dataDir, WORKERS: '1', ...ports }
+  env = {
+    PATH: process.env['PATH'],
+    HOME: process.env['HOME'],
+    DATA_DIR: dataDir,
+    MODE: 'embedded',
+    WORKERS: '1',
+    ...ports,
+  }
 })
 
 afterAll(async () => {
@@ -28,7 +35,7 @@ afterAll(async () => {
 
 async function command(name: string, more: NodeJS.ProcessEnv = {}): Promise<Outcome> {
   try {
-    const args = [join(projectDir, 'embedded', 'cli.ts'), name]
+    const args = [join(projectDir, 'appliance', 'cli.ts'), name]
     const { stdout, stderr } = await promisify(execFile)(process.execPath, args, { env: { ...env, ...more } })
     return { code: 0, text: stdout + stderr }
   } catch (error) {
@@ -88,6 +95,6 @@ test('a taken port, an impossible value and another mode are each refused with a
   expect(await refused({ PORT: String(port) })).toMatch(new RegExp(`^Port ${port} is taken .* set PORT to`))
   expect(await refused({ OPS_PORT: String(port) })).toMatch(new RegExp(`^Port ${port} is taken .* set OPS_PORT to`))
   expect(await refused({ WORKERS: 'many' })).toMatch(/^WORKERS must be a whole number/)
-  expect(await refused({ MODE: 'docker' })).toMatch(/^MODE=docker is not available yet/)
+  expect(await refused({ MODE: 'podman' })).toBe('MODE is podman, but must be docker or embedded.')
   server.close()
 })

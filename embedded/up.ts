@@ -14,7 +14,6 @@ export async function up(env: NodeJS.ProcessEnv, say: Say): Promise<void> {
   const config = readConfig(env, say)
   const places = placesIn(config.dataDir)
   makeDataDir(places)
-  refuseDocker(env['MODE'] ?? readText(places.modeFile)?.trim())
   await alone(places, async () => {
     const already = runningServer(places)
     if (already) {
@@ -55,12 +54,6 @@ function readConfig(env: NodeJS.ProcessEnv, say: Say): Config {
 
 const withoutOurs = (env: NodeJS.ProcessEnv): NodeJS.ProcessEnv =>
   Object.fromEntries(Object.entries(env).filter(([name]) => !ours.includes(name.replace(/_FILE$/, ''))))
-
-function refuseDocker(mode: string | undefined): void {
-  if (mode === undefined || mode === '' || mode === 'embedded') return
-  if (mode !== 'docker') throw new Refusal(`MODE is ${mode}, but must be docker or embedded.`)
-  throw new Refusal('MODE=docker is not available yet: start without it, and QuickLink runs without Docker.')
-}
 
 /** Two starts at the same time would each start the services. */
 async function alone(places: Places, work: () => Promise<void>): Promise<void> {
@@ -139,6 +132,7 @@ function closingLines(places: Places, server: RunningServer, env: NodeJS.Process
   say('')
   say(`QuickLink is running at ${server.url}`)
   say(`The owner key is in ${keyIsIn}`)
+  say('Grafana and alerts come with Docker only (MODE=docker); metrics are at ' + server.opsUrl + '/metrics')
   say('Make a first link:')
   say('')
   say(

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 
-const sources = ['server', 'embedded', 'scripts', 'loadtest'].filter((folder) => existsSync(folder))
+const sources = ['server', 'appliance', 'embedded', 'scripts', 'loadtest'].filter((folder) => existsSync(folder))
 
 /** The slow ones first, so that they do not run alone at the end. */
 const steps: Readonly<Record<string, readonly string[]>> = {

@@ -1,4 +1,5 @@
 // The composition root of one worker: the only file that knows every room. What is acquired is released in reverse.
+// Long because it knows every room: it only names what each is given.
 import express from 'express'
 import type { BootResult } from './boot.ts'
 import type { ClicksReport } from './clicks/books.ts'

@@ -4,7 +4,11 @@ import { request } from 'node:http'
 export function ask(
   base: string,
   path: string,
-  { method = 'GET', body, headers = {} }: { method?: string; body?: string | undefined; headers?: Record<string, string> } = {},
+  {
+    method = 'GET',
+    body,
+    headers = {},
+  }: { method?: string; body?: string | undefined; headers?: Record<string, string> } = {},
 ): Promise<{ status: number; text: string }> {
   return new Promise((resolve, reject) => {
     const asked = request(`${base}${path}`, { method, headers, agent: false }, (response) => {

@@ -1,5 +1,5 @@
 // QuickLink beside what it is compared with, in one run.   make bench · BENCH=full make bench · BENCH=profile make bench
-// SECONDS, REPETITIONS and ONLY=raw,http (names of subjects.ts) make it shorter for a try.
+// SECONDS, REPETITIONS, LINKS and ONLY=raw,http (names of subjects.ts) make it shorter for a try.
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { availableParallelism, cpus, loadavg, release, totalmem, type } from 'node:os'
@@ -16,7 +16,15 @@ import { countReads } from './redis-pipe.ts'
 import { markdown } from './report.ts'
 import type { Result } from './results.ts'
 import { measureScrape } from './scrape.ts'
-import { checkAnswers, makeSubjects, measure, measureAll, startServers, type Servers, type Subject } from './subjects.ts'
+import {
+  checkAnswers,
+  makeSubjects,
+  measure,
+  measureAll,
+  startServers,
+  type Servers,
+  type Subject,
+} from './subjects.ts'
 import { judge } from './targets.ts'
 
 const mode = process.env['BENCH'] || 'quick'
@@ -110,7 +118,7 @@ async function run(arena: Arena, generator: Generator): Promise<Result> {
 function write(result: Result): void {
   const folder = new URL('../results/', import.meta.url)
   mkdirSync(folder, { recursive: true })
-  const name = `${result.at.slice(0, 10)}-${result.commit}`
+  const name = `${result.at.slice(0, 10)}-${result.commit}${result.dirty ? '-dirty' : ''}`
   const plot = result.openLoop.length > 0 ? `${name}.svg` : undefined
   const text = markdown(result, plot)
   writeFileSync(new URL(`${name}.json`, folder), `${JSON.stringify(result, null, 2)}\n`)

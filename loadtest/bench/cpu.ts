@@ -79,8 +79,8 @@ export interface Cores {
 /** Undefined where processes cannot be pinned, or where one core has to do. */
 export function planCores(count = availableParallelism(), canPin = onPath('taskset') !== undefined): Cores | undefined {
   if (!canPin || count < 2) return undefined
-  const rest = count === 2 ? '1' : `2-${count - 1}`
-  return { server: '0', generator: count > 3 ? `1-${count - 2}` : '1', services: rest, all: `0-${count - 1}` }
+  const services = count < 4 ? String(count - 1) : `2-${count - 1}`
+  return { server: '0', generator: '1', services, all: `0-${count - 1}` }
 }
 
 /** What it starts later inherits it. */

@@ -97,7 +97,10 @@ async function byWrk(wrk: string, drive: Drive): Promise<Driven> {
 export function parseWrk(output: string, status: number): Driven {
   const line = output.split('\n').find((each) => each.startsWith('RESULT '))
   if (line === undefined) throw new Error(`wrk printed no result: ${output}`)
-  const [requests = 0, us = 0, broken = 0, refused = 0, p50 = 0, p99 = 0, p999 = 0] = line.split(' ').slice(1).map(Number)
+  const [requests = 0, us = 0, broken = 0, refused = 0, p50 = 0, p99 = 0, p999 = 0] = line
+    .split(' ')
+    .slice(1)
+    .map(Number)
   const wrong = status > 399 ? requests - refused : refused
   return {
     requests,

@@ -34,7 +34,13 @@ export const browserHeaders: Load['headers'] = [
 
 /** A request is `before`, then what `paths` draws, then `after`. */
 export function bytesOf({ paths, headers, body }: Load, host: string): { before: string; after: string } {
-  const own = body === undefined ? [] : [['Content-Type', 'application/json'], ['Content-Length', String(body.length)]]
+  const own =
+    body === undefined
+      ? []
+      : [
+          ['Content-Type', 'application/json'],
+          ['Content-Length', String(body.length)],
+        ]
   const lines = [['Host', host], ...headers, ...own].map(([name, value]) => `${name}: ${value}\r\n`)
   const after = ` HTTP/1.1\r\n${lines.join('')}\r\n${body ?? ''}`
   const method = body === undefined ? 'GET' : 'POST'

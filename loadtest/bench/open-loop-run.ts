@@ -10,10 +10,12 @@ const total = Math.round(rate * (settleS + seconds))
 const firstCounted = Math.round(rate * settleS)
 
 const latencies = new Latencies()
-const lags = new Latencies()
 let failed = 0
 let answered = 0
 let longestMs = 0
+/** Time in which there was nothing to send and nothing to hear. */
+let idleMs = 0
+let worked = false
 
 class Caller {
   readonly #socket: Socket
@@ -40,12 +42,13 @@ class Caller {
   /** Answers have no body and arrive whole. */
   readonly #heard = (length: number, bytes: Uint8Array): boolean => {
     this.waiting = false
+    worked = true
     answered++
     if (this.counts) {
       const ms = performance.now() - this.dueMs
       latencies.add(ms)
       if (ms > longestMs) longestMs = ms
-      // "HTTP/1.1 302": its last digit but two.
+      // The first digit of the status.
       if (length < 12 || bytes[9] !== 0x33) failed++
     }
     free.push(this)
@@ -81,34 +84,36 @@ const beganMs = performance.now()
 const countedMs = beganMs + settleS * 1000
 const endMs = beganMs + (settleS + seconds) * 1000 + 2000
 let next = 0
-let countedEndMs = NaN
+let turnedMs = beganMs
 
 /** Turns all the time: a timer is a millisecond late, which is what is to be measured. */
 function turn(): void {
   const nowMs = performance.now()
+  if (!worked) idleMs += nowMs - turnedMs
+  turnedMs = nowMs
+  worked = false
   while (next < total && free.length > 0) {
     const dueMs = beganMs + (next * 1000) / rate
     if (dueMs > nowMs) break
     const counts = next >= firstCounted
-    if (counts) lags.add(nowMs - dueMs)
     ;(free.pop() as Caller).send(dueMs, counts)
     next++
+    worked = true
   }
   if (answered < total && nowMs < endMs) setImmediate(turn)
   else finish(nowMs)
 }
 
 function finish(nowMs: number): void {
-  countedEndMs = nowMs
   const answer: OpenLoopAnswer = {
-    achieved: latencies.count / ((countedEndMs - countedMs) / 1000),
+    achieved: latencies.count / ((nowMs - countedMs) / 1000),
     p50Ms: latencies.quantile(0.5),
     p99Ms: latencies.quantile(0.99),
     p999Ms: latencies.quantile(0.999),
     maxMs: longestMs,
     // What was never answered is a failure too.
     failed: failed + (total - answered),
-    lagP99Ms: lags.quantile(0.99),
+    generatorBusy: 1 - idleMs / (nowMs - beganMs),
   }
   console.log(JSON.stringify(answer))
   for (const caller of callers) caller.end()

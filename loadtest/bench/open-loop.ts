@@ -26,7 +26,11 @@ export async function measureOpenLoop(
   say: (line: string) => void,
 ): Promise<OpenLoopRow[]> {
   const rows: OpenLoopRow[] = []
-  for (const [name, door] of [['raw', 'raw'], ['frontHttp', 'http']] as const) { // prettier-ignore
+  for (const [name, door] of [
+    ['raw', 'raw'],
+    ['frontHttp', 'http'],
+  ] as const) {
+    // prettier-ignore
     const subject = subjects.find((each) => each.name === name)
     const capacity = results[name]?.rps.median
     if (subject === undefined || capacity === undefined) continue
@@ -34,7 +38,9 @@ export async function measureOpenLoop(
       const rate = Math.round(capacity * share)
       const answer = await atRate(arena, subject, rate)
       rows.push({ door, share, rate, ...answer })
-      say(`open loop, ${door}, ${rate}/s: p50 ${answer.p50Ms} ms, p99 ${answer.p99Ms} ms (late ${answer.lagP99Ms} ms)`)
+      say(
+        `open loop, ${door}, ${rate}/s: p50 ${answer.p50Ms} ms, p99 ${answer.p99Ms} ms (generator ${Math.round(100 * answer.generatorBusy)} % busy)`,
+      )
     }
   }
   return rows

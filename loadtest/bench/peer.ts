@@ -33,7 +33,7 @@ function bareExpress(): RequestListener {
   app.disable('x-powered-by')
   app.set('etag', false)
   app.get('/:code', redirect)
-  return app as unknown as RequestListener
+  return app
 }
 
 /**
@@ -67,7 +67,7 @@ function handlerBehindExpress(): RequestListener {
   app.use('/api/v1', express.Router())
   app.use('/api', (_req, res) => void res.end())
   app.use((req, res) => redirects.handle(req, res))
-  return app as unknown as RequestListener
+  return app
 }
 
 const [kind = '', port = ''] = process.argv.slice(2)

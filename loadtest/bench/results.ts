@@ -24,8 +24,8 @@ export interface OpenLoopRow {
   readonly p999Ms: number
   readonly maxMs: number
   readonly failed: number
-  /** How late the generator itself was, at its 99th percentile: part of the latencies. */
-  readonly lagP99Ms: number
+  /** From 0 to 1. Close to 1, the latencies are those of the generator. */
+  readonly generatorBusy: number
 }
 
 export interface MemoryResult {

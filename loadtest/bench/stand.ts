@@ -37,7 +37,10 @@ export interface BenchServer {
 }
 
 interface WorkerStatus {
-  readonly status: { readonly redis?: { readonly trusted?: boolean }; readonly tier1?: { readonly entries: number } } | null
+  readonly status: {
+    readonly redis?: { readonly trusted?: boolean }
+    readonly tier1?: { readonly entries: number }
+  } | null
 }
 
 /** As an operator would run them: every commit is on disk before it is acknowledged. */

@@ -35,7 +35,7 @@ export interface Servers {
   readonly two: BenchServer
 }
 
-const hot: Load = { paths: { kind: 'one', path: `/${hotCode}` }, headers: [], status: 302 }
+export const hot: Load = { paths: { kind: 'one', path: `/${hotCode}` }, headers: [], status: 302 }
 const hotByBrowser: Load = { ...hot, headers: browserHeaders }
 
 export async function startServers(arena: Arena): Promise<Servers> {
@@ -58,7 +58,11 @@ export async function makeSubjects(arena: Arena, { raw, http, noRedis, two }: Se
   const bare = await arena.peer('http')
   const express = await arena.peer('express')
   const handler = await arena.peer('handler')
-  const uniform = (count: number): Load => ({ paths: { kind: 'uniform', prefix: 'link-', count }, headers: [], status: 302 })
+  const uniform = (count: number): Load => ({
+    paths: { kind: 'uniform', prefix: 'link-', count },
+    headers: [],
+    status: 302,
+  })
   const create: Load = {
     paths: { kind: 'one', path: '/api/v1/links' },
     headers: [['Authorization', `Bearer ${arena.key}`]],

@@ -9,8 +9,6 @@ import { Sender, type SenderHooks } from './ledger.ts'
 import { Spool, spooledBytes, takeOver } from './spool.ts'
 import type { Sql } from '../connections/postgres.ts'
 
-export type { Tally } from './counter.ts'
-
 export interface Clicks extends Pick<Counter, 'tally' | 'hit' | 'ungranted'> {
   /** Writes what is counted, and brings it to Postgres if that answers. Never rejects. */
   flush(): Promise<void>

@@ -148,7 +148,7 @@ export class Sender {
   }
 
   async #firstAfter(last: number): Promise<Spooled | undefined> {
-    for (let at: Position | undefined; ; ) {
+    for (let at: Position | undefined; ;) {
       const page = await this.spool.read(at, true)
       const found = page.batches.find(({ number }) => number > last)
       if (found || page.isEnd) return found
@@ -172,10 +172,9 @@ export class Sender {
   }
 
   async #lastBatch(): Promise<number> {
-    const [row] = await this.#sql.query<{ last: number }>(
-      'select last_batch as last from click_spools where id = $1',
-      [this.spool.id],
-    )
+    const [row] = await this.#sql.query<{ last: number }>('select last_batch as last from click_spools where id = $1', [
+      this.spool.id,
+    ])
     return row?.last ?? 0
   }
 

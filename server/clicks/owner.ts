@@ -22,7 +22,10 @@ function beganOf(pid: number | 'self'): string | undefined {
   }
 }
 
-const host = hostname().replace(/[^A-Za-z0-9.-]/g, '_').slice(0, 64) || 'host'
+const host =
+  hostname()
+    .replace(/[^A-Za-z0-9.-]/g, '_')
+    .slice(0, 64) || 'host'
 export const self: Owner = { host, pid: process.pid, began: beganOf('self') ?? '0' }
 
 export const nameOf = (id: string, owner: Owner = self): string => `${id}@${owner.host}@${owner.pid}@${owner.began}`

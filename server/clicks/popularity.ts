@@ -91,13 +91,22 @@ export function startPopularity(options: PopularityOptions): Popularity {
 
   const describe = async (links: readonly Hot[]): Promise<void> => {
     if (links.length === 0) return
-    const totals = await sql.query<{ code: Code; clicks: number }>(totalsSql, [links.map(({ id }) => id)], 'ql-click-totals')
+    const totals = await sql.query<{ code: Code; clicks: number }>(
+      totalsSql,
+      [links.map(({ id }) => id)],
+      'ql-click-totals',
+    )
     const clicksOf = new Map(totals.map(({ code, clicks }) => [code, clicks]))
     const values = links.flatMap(({ code, expires, status }) => [
       JSON.stringify({ c: clicksOf.get(code) ?? 0, ...(expires === null ? {} : { e: expires }), s: status }),
       lifeMs(options.metaTtlS),
     ])
-    await ask(() => setEach(links.map(({ code }) => `ql:v1:meta:${code}`), values))
+    await ask(() =>
+      setEach(
+        links.map(({ code }) => `ql:v1:meta:${code}`),
+        values,
+      ),
+    )
   }
 
   const run = async (): Promise<void> => {

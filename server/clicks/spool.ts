@@ -175,7 +175,10 @@ export async function spooledBytes(root: string): Promise<number> {
   let bytes = 0
   for (const name of await readdir(root).catch(() => [])) {
     for (const file of await readdir(join(root, name)).catch(() => [])) {
-      bytes += await stat(join(root, name, file)).then(({ size }) => size, () => 0)
+      bytes += await stat(join(root, name, file)).then(
+        ({ size }) => size,
+        () => 0,
+      )
     }
   }
   return bytes

@@ -7,7 +7,13 @@ import { counterKey, createHitCounters, runKey, type HitCounters, type Terms } f
 
 const ignore = (): undefined => undefined
 const month = '2026-11'
-const terms = (more: Partial<Terms> = {}): Terms => ({ code: 'abc' as Code, linkId: 7, version: 5, limit: 1000, ...more })
+const terms = (more: Partial<Terms> = {}): Terms => ({
+  code: 'abc' as Code,
+  linkId: 7,
+  version: 5,
+  limit: 1000,
+  ...more,
+})
 
 async function connect(url: string): Promise<{ redis: RedisConnection; counters: HitCounters }> {
   const target = { redisUrl: url, redisSentinels: undefined, redisSentinelName: undefined, redisPassword: undefined }
@@ -69,13 +75,21 @@ describe('a counter', () => {
 
   it('of a predecessor is worth nothing to a link of the same code', async () => {
     await fill(100)
-    expect(await counters.take(terms({ linkId: 8, version: 9 }), month)).toMatchObject({ units: 0, granted: -1, surplus: 0 })
+    expect(await counters.take(terms({ linkId: 8, version: 9 }), month)).toMatchObject({
+      units: 0,
+      granted: -1,
+      surplus: 0,
+    })
     expect(await get(counter)).toBeNull()
   })
 
   it('ends with its limit, and what was left goes back; an older asker brings nothing back', async () => {
     await fill(100)
-    expect(await counters.take(terms({ limit: 500, version: 6 }), month)).toEqual({ units: 0, granted: -1, surplus: 97 })
+    expect(await counters.take(terms({ limit: 500, version: 6 }), month)).toEqual({
+      units: 0,
+      granted: -1,
+      surplus: 97,
+    })
     await fill(50, { limit: 500, version: 6 })
     expect(await counters.take(terms(), month)).toMatchObject({ units: 1, surplus: 0 })
     expect(await get(counter)).toBe('48')

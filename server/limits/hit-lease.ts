@@ -2,8 +2,8 @@
 import type { Month } from './database-clock.ts'
 import type { Terms } from './hit-counters.ts'
 
-/** granted: serve it. used_up: 429. unknown: nobody can say, 503. overloaded: too many wait already, 503. */
-export type Verdict = 'granted' | 'used_up' | 'unknown' | 'overloaded'
+/** granted: serve it. used_up: 429. gone: there is no such link any more, 404. unknown: nobody can say, 503. overloaded: too many wait already, 503. */
+export type Verdict = 'granted' | 'used_up' | 'gone' | 'unknown' | 'overloaded'
 
 export interface Waiter {
   /** False for HEAD: it is answered as a GET would be, and counts as none. */
@@ -15,7 +15,7 @@ export interface Waiter {
 }
 
 /** Until a moment of the monotonic clock, what the last question has found is the answer. */
-export type Standing = 'none' | 'used_up' | 'no_limit' | 'ungranted' | 'unknown'
+export type Standing = 'none' | 'used_up' | 'no_limit' | 'gone' | 'ungranted' | 'unknown'
 
 export class Lease {
   terms: Terms

@@ -56,7 +56,7 @@ export interface HitQuotaDeps {
 }
 
 /** How long an answer stands before somebody asks again: idle bundles of others come back, and an outage ends. */
-const standsMs = { used_up: 1000, no_limit: 1000, ungranted: 500, unknown: 200 } as const
+const standsMs = { used_up: 1000, no_limit: 1000, gone: 1000, ungranted: 500, unknown: 200 } as const
 
 export function createHitQuota(deps: HitQuotaDeps): HitQuota {
   const { supply, clock, nowMs, bounds } = deps
@@ -100,6 +100,8 @@ export function createHitQuota(deps: HitQuotaDeps): HitQuota {
       case 'ungranted':
         if (spends) deps.onUngranted(lease.terms.linkId)
         return 'granted'
+      case 'gone':
+        return 'gone'
       case 'unknown':
         return 'unknown'
       case 'none':

@@ -9,8 +9,9 @@ export type Supplied =
   | { readonly units: number; readonly month: Month }
   /** The month's hits are granted, and none of them is left in the counter. */
   | 'used_up'
-  /** Postgres says that this link has no limit: news of that is on its way. */
+  /** Postgres says that this link has no limit, or is no more: news of that is on its way. */
   | 'no_limit'
+  | 'gone'
   | 'unknown'
 
 export interface HitSupply {
@@ -47,8 +48,11 @@ export function createHitSupply({ counters, postgres, clock, nowMs, pause }: Sup
     units === 0 ? Promise.resolve() : postgres.giveBack(terms.linkId, month, units).catch(() => undefined)
 
   /** undefined: nothing was granted, because somebody else was just faster. */
-  const refusal = ({ limit, granted }: Grant): 'no_limit' | 'used_up' | undefined =>
-    limit === null ? 'no_limit' : granted >= limit ? 'used_up' : undefined
+  const refusal = ({ exists, limit, granted }: Grant): 'gone' | 'no_limit' | 'used_up' | undefined => {
+    if (!exists) return 'gone'
+    if (limit === null) return 'no_limit'
+    return granted >= limit ? 'used_up' : undefined
+  }
 
   const fromPostgres = async (terms: Terms): Promise<Supplied> => {
     const granted = await grant(terms, 'bundle', null)

@@ -10,7 +10,8 @@ beforeAll(async () => {
 })
 
 let linkId: number
-const grant = (step: 'advance' | 'bundle' = 'advance', seen: number | null = null) => grantHits(api.db, linkId, step, seen)
+const grant = (step: 'advance' | 'bundle' = 'advance', seen: number | null = null) =>
+  grantHits(api.db, linkId, step, seen)
 const timeIs = (time: string) =>
   api.db.query(`create or replace function ql_now() returns timestamptz language sql volatile as $$ select ${time} $$`)
 
@@ -59,8 +60,9 @@ describe('a grant', () => {
     expect(await grant()).toMatchObject({ units: 12, granted: 112 })
     await api.db.query('update links set monthly_hits = null where id = $1', [linkId])
     expect(await grant()).toMatchObject({ units: 0, limit: null })
-    linkId = 999_999
-    expect(await grant()).toMatchObject({ units: 0, limit: null })
+    expect(await grant()).toMatchObject({ exists: true })
+    await api.db.query('update links set deleted_at = now() where id = $1', [linkId])
+    expect(await grant()).toMatchObject({ units: 0, exists: false })
   })
 
   it('belongs to the month of the database, which ends in UTC', async () => {

@@ -13,8 +13,10 @@ export interface Grant {
   readonly units: number
   /** Everything granted so far, these units included. */
   readonly granted: number
-  /** As the link's row says it; null: no limit (any more), or no such link. */
+  /** As the link's row says it; null: no limit (any more). */
   readonly limit: number | null
+  /** False: the link was deleted, or its code is another link's by now. */
+  readonly exists: boolean
 }
 
 // The limit is read here, not taken from whoever asks: a changed one binds with the next grant. The first row of a month
@@ -49,7 +51,8 @@ granting as (
   returning h.granted, h.last_grant
 )
 select extract(epoch from at)::float8 * 1000 as "atMs", extract(epoch from ends)::float8 * 1000 as "endsMs",
-  to_char(starts, 'YYYY-MM') as month, link.most as "limit", coalesce(granting.last_grant, 0) as units,
+  to_char(starts, 'YYYY-MM') as month, link.most as "limit", link.id is not null as "exists",
+  coalesce(granting.last_grant, 0) as units,
   coalesce(granting.granted, (select h.granted from hits h where h.link_id = $1 and h.month = starts::date), served)
     as granted
 from this cross join before left join link on true left join granting on true`

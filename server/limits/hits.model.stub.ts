@@ -1,7 +1,6 @@
 // A world of processes, one Redis and one Postgres in virtual time, for the model test of hits. The processes run the real
 // hit quota; what stands behind the sockets is modelled, and so are the sockets: a request or a reply may be lost, and a
 // command may be carried out long after its asker has given up.
-import { setTimeout as pause } from 'node:timers/promises'
 import type { Code, Link } from '../link.ts'
 import { DatabaseClock } from './database-clock.ts'
 import type { HitCounters, Taken, Terms } from './hit-counters.ts'
@@ -23,7 +22,17 @@ export interface Flaws {
 export interface Step {
   readonly atMs: number
   readonly what:
-    | 'hits' | 'evict' | 'flush' | 'snapshot' | 'restore' | 'kill' | 'stop' | 'limit' | 'recreate' | 'lossy' | 'noPostgres'
+    | 'hits'
+    | 'evict'
+    | 'flush'
+    | 'snapshot'
+    | 'restore'
+    | 'kill'
+    | 'stop'
+    | 'limit'
+    | 'recreate'
+    | 'lossy'
+    | 'noPostgres'
   readonly which: number
   readonly amount: number
 }
@@ -41,6 +50,9 @@ const deadlineMs = 50
 const beforeMonthEndMs = 1500
 const monthEndsMs = Date.UTC(2027, 0, 1)
 const code = 'abc' as Code
+
+// The global one, which the test has replaced by one that is told the time.
+const pause = (ms: number): Promise<void> => new Promise((resolve) => void setTimeout(resolve, ms))
 
 type Fate = 'fine' | 'never sent' | 'reply lost' | 'late'
 
@@ -128,7 +140,8 @@ export class World {
       this.served.set(key, (this.served.get(key) ?? 0) + 1)
     }
     if (lease.spend(performance.now())) serve()
-    else void process.quota.acquire(lease, true, () => process.alive).then((verdict) => verdict === 'granted' && serve())
+    else
+      void process.quota.acquire(lease, true, () => process.alive).then((verdict) => verdict === 'granted' && serve())
   }
 
   #fate(): Fate {
@@ -164,7 +177,10 @@ export class World {
       verified = redis.run
     }
     const counters = this.#counters(() => verified)
-    const clock = new DatabaseClock(() => performance.now(), () => this.#databaseMs)
+    const clock = new DatabaseClock(
+      () => performance.now(),
+      () => this.#databaseMs,
+    )
     const nowMs = (): number => performance.now()
     const supply = createHitSupply({ counters, postgres: this.#postgres(), clock, nowMs, pause: (ms) => pause(ms) })
     const bounds = { leases: 100, waiters: 1000, waitMs: 500, lookEveryMs: 100, idleMs: 300 }
@@ -233,7 +249,14 @@ export class World {
       grant: (linkId: number, step: GrantStep, seen: number | null): Promise<Grant> => {
         if (this.#nowMs < this.#noPostgresUntilMs) {
           if (!this.#flaws.spendsFirst) return Promise.reject(new Error('Postgres is away'))
-          return Promise.resolve({ month: this.#month, atMs: this.#databaseMs, units: 1, granted: 1, limit: 1 })
+          return Promise.resolve({
+            month: this.#month,
+            atMs: this.#databaseMs,
+            units: 1,
+            granted: 1,
+            limit: 1,
+            exists: true,
+          })
         }
         return this.#send(() => this.#grant(linkId, step, seen))
       },
@@ -254,6 +277,6 @@ export class World {
     const size = step === 'advance' ? advance : Math.max(1, advance >> 5)
     const units = limit === null || (seen !== null && seen !== before) ? 0 : Math.max(0, Math.min(size, limit - before))
     this.granted.set(key, before + units)
-    return { month, atMs: this.#databaseMs, units, granted: before + units, limit }
+    return { month, atMs: this.#databaseMs, units, granted: before + units, limit, exists: this.#link.id === linkId }
   }
 }

@@ -8,11 +8,16 @@ import { World, type Flaws, type Step } from './hits.model.stub.ts'
 const runMs = 3000
 const limit = 200
 const seed = Number(process.env['QL_MODEL_SEED'] ?? 20_261_118)
-const runs = Number(process.env['QL_MODEL_RUNS'] ?? 120)
+const runs = Number(process.env['QL_MODEL_RUNS'] ?? 60)
 
 const when = fc.integer({ min: 20, max: runMs })
 const which = fc.nat(3)
-const hits = fc.record({ atMs: when, which, what: fc.constant('hits' as const), amount: fc.integer({ min: 1, max: 60 }) })
+const hits = fc.record({
+  atMs: when,
+  which,
+  what: fc.constant('hits' as const),
+  amount: fc.integer({ min: 1, max: 60 }),
+})
 const event = fc.record({
   atMs: when,
   which,
@@ -107,11 +112,18 @@ afterEach(() => {
 describe('hits', () => {
   it('are served at most as often as they were granted, and granted at most up to the limit', async () => {
     const found = await holds({})
-    expect(found.failed, `seed ${seed}: ${fc.defaultReportMessage(found) ?? ''}`).toBe(false)
+    expect(found.failed, `${String(found.errorInstance)}; seed ${seed}: ${fc.defaultReportMessage(found) ?? ''}`).toBe(
+      false,
+    )
   }, 60_000)
 
   it('are all served when nothing goes wrong, and one by one', async () => {
-    const steps = Array.from({ length: 28 }, (_, n): Step => ({ atMs: 20 + 40 * n, which: n, what: 'hits', amount: 10 }))
+    const steps = Array.from({ length: 28 }, (_, n): Step => ({
+      atMs: 20 + 40 * n,
+      which: n,
+      what: 'hits',
+      amount: 10,
+    }))
     expect(await tell(steps, 1, {})).toEqual({ served: limit, problem: undefined })
   })
 
@@ -120,7 +132,11 @@ describe('hits', () => {
     ['resent commands that were not answered', { resends: true }],
     ['spent hits before they were granted', { spendsFirst: true }],
     ['left a code the counter of its predecessor', { inherits: true }],
-  ])('would be served too often if one %s: the search finds it', async (_, flaws) => {
-    expect((await holds(flaws, 400)).failed).toBe(true)
-  }, 60_000)
+  ])(
+    'would be served too often if one %s: the search finds it',
+    async (_, flaws) => {
+      expect((await holds(flaws, 400)).failed).toBe(true)
+    },
+    60_000,
+  )
 })

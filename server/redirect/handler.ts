@@ -82,6 +82,8 @@ export function createRedirectHandler(deps: RedirectDeps): RedirectHandler {
         return redirect(req, res, prepared)
       case 'used_up':
         return answerProblem(req, res, usedUp(deps.hits?.secondsToMonthEnd()))
+      case 'gone':
+        return answerAbsent(req, res)
       case 'unknown':
         return answerProblem(req, res, ungrantable)
       case 'overloaded':

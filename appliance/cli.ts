@@ -1,0 +1,79 @@
+// `make up`, `make down` and the rest, in the mode that this folder was started in.
+import { backup as embeddedBackup, restore as embeddedRestore } from '../embedded/backup.ts'
+import { down as embeddedDown } from '../embedded/down.ts'
+import { logs as embeddedLogs } from '../embedded/logs.ts'
+import { Refusal, readText } from '../embedded/paths.ts'
+import { runningServer } from '../embedded/server.ts'
+import { status as embeddedStatus } from '../embedded/status.ts'
+import { placesFrom, up as embeddedUp } from '../embedded/up.ts'
+import { backup, newOwnerKey, restore } from './backup.ts'
+import { dockerProblem, idsOf } from './compose.ts'
+import { dockerPatient } from './doctor-docker.ts'
+import { embeddedPatient } from './doctor-embedded.ts'
+import { examine } from './doctor.ts'
+import { down, grafanaPassword, logs, ownerKey, status, up, upgrade } from './docker.ts'
+import { type Mode, chooseMode, currentMode } from './mode.ts'
+
+const env = process.env
+const places = placesFrom(env)
+const circumstances = { forced: env['MODE'], remembered: readText(places.modeFile) }
+const say = (line: string): void => {
+  console.log(line)
+}
+
+/** Both at once would fight for the port. */
+async function refuseOtherRunning(mode: Mode): Promise<void> {
+  const other = mode === 'docker' ? 'embedded' : 'docker'
+  const running =
+    mode === 'docker'
+      ? runningServer(places) !== undefined
+      : (await idsOf('--status', 'running', 'quicklink')).length > 0
+  if (running) throw new Refusal(`QuickLink is running in ${other} mode: \`MODE=${other} make down\` first.`)
+}
+
+async function start(): Promise<void> {
+  const { mode, note } = await chooseMode({ ...circumstances, dockerProblem })
+  if (note) {
+    await refuseOtherRunning(mode)
+    say(note)
+  }
+  await (mode === 'docker' ? up(places, env, say) : embeddedUp(env, say))
+}
+
+const withDockerOnly = (what: string) => (): Promise<never> =>
+  Promise.reject(new Refusal(`\`make ${what}\` is for Docker mode, and this folder was started without Docker.`))
+
+async function printFile(path: string): Promise<void> {
+  const text = readText(path)
+  if (text === undefined) throw new Refusal('There is no owner key yet: `make up` makes one.')
+  say(text.trim())
+  return Promise.resolve()
+}
+
+const commands: Record<string, Record<Mode, () => Promise<void>>> = {
+  up: { docker: start, embedded: start },
+  down: { docker: () => down(say), embedded: () => embeddedDown(places, say) },
+  logs: { docker: logs, embedded: () => embeddedLogs(places) },
+  status: { docker: () => status(say), embedded: () => embeddedStatus(places, say) },
+  doctor: { docker: () => examine(dockerPatient(), say), embedded: () => examine(embeddedPatient(places), say) },
+  backup: { docker: () => backup(places, say), embedded: () => embeddedBackup(places, say) },
+  restore: { docker: () => restore(places, env, say), embedded: () => embeddedRestore(places, env, say) },
+  upgrade: { docker: () => upgrade(say), embedded: withDockerOnly('upgrade') },
+  'owner-key': { docker: async () => say(await ownerKey()), embedded: () => printFile(places.ownerKeyFile) },
+  'new-owner-key': { docker: () => newOwnerKey(say), embedded: withDockerOnly('new-owner-key') },
+  'grafana-password': {
+    docker: async () => say(await grafanaPassword()),
+    embedded: withDockerOnly('grafana-password'),
+  },
+}
+
+try {
+  const command = commands[process.argv[2] ?? '']
+  if (!command) throw new Refusal(`Usage: node appliance/cli.ts ${Object.keys(commands).join('|')}`)
+  await command[currentMode(circumstances)]()
+  // Processes that outlive this one still have handles here.
+  process.exit(process.exitCode ?? 0)
+} catch (error) {
+  console.error(error instanceof Refusal ? error.message : error)
+  process.exit(1)
+}

@@ -1,0 +1,126 @@
+import { compose, composed, docker, idsOf, inService } from './compose.ts'
+import { askOps } from './docker.ts'
+import { type Patient, type Point, finding } from './doctor.ts'
+
+const asOperator = 'REDISCLI_AUTH=$(cat /run/quicklink/operator) exec redis-cli --user operator "$@"'
+
+/** Only names of settings that say something here: the others are secrets or none of the doctor's business. */
+const readSettings = `
+  const { loadConfig } = await import('/app/server/config.ts')
+  const names = ['redisTimeoutMs', 'dbTimeoutMs', 'breakerFailures', 'breakerWindowMs', 'breakerOpenMs', 'ttlJitter',
+    'notFoundTtlS', 'localCacheMax', 'localCacheTtlMs']
+  const config = loadConfig(process.env)
+  console.log(JSON.stringify(Object.fromEntries(names.map((name) => [name, config[name]]))))`
+
+interface Container {
+  readonly Service: string
+  readonly Health: string
+  readonly State: string
+  readonly Publishers: readonly { readonly URL: string; readonly PublishedPort: number }[] | null
+}
+
+async function containers(): Promise<Container[]> {
+  const text = await composed(['ps', '-a', '--format', 'json'])
+  return text
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as Container)
+}
+
+interface Inspected {
+  readonly Name: string
+  readonly Config: {
+    readonly Env: readonly string[]
+    readonly User: string
+    readonly Labels: Readonly<Record<string, string>>
+  }
+}
+
+const inspected = async (): Promise<Inspected[]> =>
+  JSON.parse((await docker(['inspect', ...(await idsOf())])).text) as Inspected[]
+
+const healthy: Point = {
+  name: 'Every service is healthy',
+  ask: async () => {
+    const sick = (await containers()).filter(({ Service, Health, State }) =>
+      Service === 'init' ? false : State !== 'running' || (Health !== '' && Health !== 'healthy'),
+    )
+    return finding(
+      sick.length === 0,
+      sick.length === 0
+        ? 'all'
+        : sick.map(({ Service, State, Health }) => `${Service} is ${Health || State}`).join(', '),
+    )
+  },
+}
+
+const notRoot: Point = {
+  name: 'Nothing runs as root',
+  ask: async () => {
+    const roots = (await inspected()).filter(({ Config }) => /^(0|root)?(:|$)/.test(Config.User))
+    return finding(
+      roots.length === 0,
+      roots.length === 0 ? 'each service is a user of its own' : roots.map(({ Name }) => Name).join(', '),
+    )
+  },
+}
+
+const backedUp: Point = {
+  name: 'A dump of the last 26 hours',
+  ask: async () => {
+    const { code } = await compose(['exec', '-T', 'backup', 'sh', '/backup.sh', 'fresh'])
+    return finding(code === 0, code === 0 ? 'is there' : 'is missing: see `docker compose logs backup`')
+  },
+}
+
+export const dockerPatient = (): Patient => ({
+  ops: askOps,
+  visit: async (codes) => {
+    const script = `await Promise.all(process.argv.slice(1).map((code) => fetch('http://127.0.0.1:8080/' + code)))`
+    await inService('quicklink', ['node', '--input-type=module', '-e', script, ...codes])
+  },
+  redis: (command) => inService('redis', ['sh', '-c', asOperator, 'redis', ...command]),
+  settings: async () =>
+    JSON.parse(await inService('quicklink', ['node', '--input-type=module', '-e', readSettings])) as Record<
+      string,
+      unknown
+    >,
+  prometheus: (path) => inService('prometheus', ['wget', '-q', '-O', '-', `http://127.0.0.1:9090${path}`]),
+  exposed: async () =>
+    (await containers())
+      .filter(({ Service }) => !['quicklink', 'proxy', 'grafana'].includes(Service))
+      .flatMap(({ Service, Publishers }) =>
+        (Publishers ?? [])
+          .filter(({ PublishedPort }) => PublishedPort > 0)
+          .map(({ PublishedPort }) => `${Service} at port ${PublishedPort}`),
+      ),
+  leaks: async () => {
+    // init is the one that can see all of them.
+    const loose = await composed([
+      'run',
+      '--rm',
+      '--no-deps',
+      '-T',
+      '--entrypoint',
+      'find',
+      'init',
+      '/secrets',
+      '-type',
+      'f',
+      '-perm',
+      '/077',
+    ])
+    const inEnvironment = (await inspected()).flatMap(({ Name, Config }) =>
+      Config.Env.filter(
+        (line) => /(PASSWORD|SECRET|OWNER_KEY|CODE_SALT|_URL)=.*\S/.test(line) && !/^(\w+_FILE|PUBLIC_URL)=/.test(line),
+      ).map((line) => `${line.split('=')[0] ?? ''} in the environment of ${Name.slice(1)}`),
+    )
+    const key = await inService('quicklink', ['stat', '-c', '%a', '/data/owner-key'])
+    return [
+      ...loose.split('\n').filter((line) => line !== ''),
+      ...inEnvironment,
+      ...(key.trim() === '600' ? [] : [`/data/owner-key has mode ${key.trim()}`]),
+    ]
+  },
+  more: [healthy, notRoot, backedUp],
+})

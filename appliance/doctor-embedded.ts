@@ -1,0 +1,58 @@
+import { existsSync, readFileSync, statSync } from 'node:fs'
+import { loadConfig } from '../server/config.ts'
+import { type Places, Refusal, readJson, shown } from '../embedded/paths.ts'
+import { askRedis } from '../embedded/redis-process.ts'
+import { fetchOps, runningServer } from '../embedded/server.ts'
+import type { Patient } from './doctor.ts'
+
+interface Service {
+  readonly port: number
+  readonly password: string
+}
+
+export function embeddedPatient(places: Places): Patient {
+  const server = runningServer(places)
+  if (!server) throw new Refusal('QuickLink is not running here: `make up` first.')
+  const { port, password } = readJson<Service>(places.redisFile) ?? {}
+  const hasRedis = existsSync(places.redisUrlFile) && port !== undefined && password !== undefined
+  return {
+    ops: async (path) => {
+      const answer = await fetchOps(server, path)
+      if (!answer) throw new Error('the ops port does not answer')
+      return answer.text
+    },
+    visit: async (codes) => {
+      await Promise.all(codes.map((code) => fetch(`${server.localUrl}/${code}`)))
+    },
+    redis: hasRedis
+      ? async (command) => {
+          const answer = await askRedis(port, password, command.join(' '))
+          if (answer === undefined) throw new Error('Redis does not answer')
+          return answer
+        }
+      : undefined,
+    // What it was started with, not what this command is started with.
+    settings: () => {
+      const lines = readFileSync(`/proc/${server.pid}/environ`, 'utf8').split('\0')
+      return Promise.resolve({ ...loadConfig(Object.fromEntries(lines.map((line) => [line.replace(/=.*/s, ''), line.replace(/^[^=]*=/s, '')]))) }) // prettier-ignore
+    },
+    prometheus: undefined,
+    exposed: async () => {
+      if (!hasRedis) return []
+      const bound = (await askRedis(port, password, 'config get bind'))?.trim().split(/\r?\n/).at(-1)
+      return bound === '127.0.0.1' ? [] : [`Redis at ${bound ?? 'an unknown address'}`]
+    },
+    leaks: () => {
+      const secrets = [
+        places.ownerKeyFile,
+        places.databaseUrlFile,
+        places.redisUrlFile,
+        places.postgresFile,
+        places.redisFile,
+      ]
+      const open = secrets.filter((file) => existsSync(file) && (statSync(file).mode & 0o077) !== 0)
+      return Promise.resolve(open.map((file) => `others may read ${shown(file)}: chmod 600`))
+    },
+    more: [],
+  }
+}

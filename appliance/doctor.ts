@@ -1,0 +1,210 @@
+// `make doctor`: what has to be true before and in production, asked of the running appliance itself. One line each, with
+// the reason; the exit code says whether all are true.
+import type { Say } from '../embedded/paths.ts'
+
+/** The ways to ask, which differ with the mode. Each may throw: then its point is not ok, and the error is the reason. */
+export interface Patient {
+  /** A page of the ops port. */
+  ops(path: string): Promise<string>
+  /** Asks for these codes, from the machine that QuickLink runs on: its own addresses are not held to a limit of 404s. */
+  visit(codes: readonly string[]): Promise<void>
+  /** One command; undefined: there is no Redis. */
+  readonly redis: ((command: readonly string[]) => Promise<string>) | undefined
+  /** What the server really runs with. */
+  settings(): Promise<Readonly<Record<string, unknown>>>
+  /** Of Prometheus' API; undefined: there is no Prometheus. */
+  readonly prometheus: ((path: string) => Promise<string>) | undefined
+  /** Where what must not be reached from outside can be reached; empty: nowhere. */
+  exposed(): Promise<string[]>
+  /** Files with secrets that others may read, and secrets where everybody can see them. */
+  leaks(): Promise<string[]>
+  /** What only this mode has. */
+  readonly more: readonly Point[]
+}
+
+export interface Finding {
+  readonly ok: boolean
+  readonly text: string
+}
+
+export interface Point {
+  readonly name: string
+  readonly ask: () => Promise<Finding | 'not here'>
+}
+
+export const finding = (ok: boolean, text: string): Finding => ({ ok, text })
+
+/** The value under a name in the answer of CONFIG GET, in redis-cli's or the protocol's form. */
+const configValue = (answer: string): string => answer.trim().split(/\r?\n/).at(-1)?.trim() ?? ''
+
+const gigabytes = (bytes: number): string => `${(bytes / 2 ** 30).toFixed(1)} GB`
+
+function redisPoints(redis: NonNullable<Patient['redis']>): Point[] {
+  return [
+    {
+      name: 'Redis maxmemory',
+      ask: async () => {
+        const bytes = Number(configValue(await redis(['config', 'get', 'maxmemory'])))
+        if (!(bytes > 0)) return finding(false, 'has no bound: set maxmemory (REDIS_MAXMEMORY), 4gb or more')
+        return finding(true, `${gigabytes(bytes)}${bytes < 4 * 2 ** 30 ? ' (4 GB or more is recommended)' : ''}`)
+      },
+    },
+    {
+      name: 'Redis maxmemory-policy',
+      ask: async () => {
+        const policy = configValue(await redis(['config', 'get', 'maxmemory-policy']))
+        const advice = ', but must be volatile-lru: `config set maxmemory-policy volatile-lru`, or restart Redis'
+        return finding(policy === 'volatile-lru', policy + (policy === 'volatile-lru' ? '' : advice))
+      },
+    },
+  ]
+}
+
+/** Absent codes, asked for at the same moment: what Redis then holds shows negative cache and jitter at work. */
+function cachePoints({ visit, settings }: Patient, redis: NonNullable<Patient['redis']>): Point[] {
+  const lives = async (): Promise<number[]> => {
+    const codes = Array.from({ length: 8 }, () => Math.random().toString(36).slice(2, 9).padEnd(7, 'x'))
+    await visit(codes)
+    // The answer does not wait for the cache.
+    await new Promise((resolve) => setTimeout(resolve, 500))
+    const answers = await Promise.all(codes.map((code) => redis(['pttl', `ql:v1:404:${code}`])))
+    return answers.map((answer) => Number(/-?\d+/.exec(answer)?.[0])).filter((ms) => ms > 0)
+  }
+  let sampled: Promise<number[]> | undefined
+  const sample = (): Promise<number[]> => (sampled ??= lives())
+  return [
+    {
+      name: 'Negative cache',
+      ask: async () => {
+        const { length } = await sample()
+        return finding(length >= 4, `${length} of 8 absent codes were remembered in Redis after one visit`)
+      },
+    },
+    {
+      name: 'Jitter of lifetimes',
+      ask: async () => {
+        const found = await sample()
+        const { ttlJitter, notFoundTtlS } = await settings()
+        const spreadS = (Math.max(...found) - Math.min(...found)) / 1000
+        if (!(Number(ttlJitter) > 0)) return finding(false, 'TTL_JITTER is 0: keys made together end together')
+        if (found.length < 4) return finding(false, 'too few keys to compare: see the negative cache')
+        const text = `${found.length} keys of one moment, ${Number(notFoundTtlS)} s ±${Number(ttlJitter) * 100} %, end ${spreadS.toFixed(1)} s apart`
+        return finding(spreadS > Number(notFoundTtlS) * Number(ttlJitter) * 0.1, text)
+      },
+    },
+  ]
+}
+
+function serverPoints(patient: Patient): Point[] {
+  const { ops, settings } = patient
+  return [
+    {
+      name: 'Timeouts',
+      ask: async () => {
+        const { redisTimeoutMs, dbTimeoutMs } = await settings()
+        const sound = Number(redisTimeoutMs) <= 50 && Number(dbTimeoutMs) <= 100
+        const advice = ': 50 and 100 are recommended (REDIS_TIMEOUT_MS, DB_TIMEOUT_MS)'
+        return finding(
+          sound,
+          `Redis ${String(redisTimeoutMs)} ms, Postgres ${String(dbTimeoutMs)} ms${sound ? '' : advice}`,
+        )
+      },
+    },
+    {
+      name: 'Health asks Redis and Postgres',
+      ask: async () => {
+        const { redis, postgres } = JSON.parse(await ops('/readyz')) as { redis?: string; postgres?: string }
+        return finding(
+          postgres === 'up' && redis !== 'down',
+          `Postgres is ${postgres ?? 'not asked'}, Redis is ${redis ?? 'not asked'}`,
+        )
+      },
+    },
+    {
+      name: 'Metrics of hits and misses',
+      ask: async () => {
+        const text = await ops('/metrics')
+        const missing = ['quicklink_cache_hit_total', 'quicklink_cache_miss_total'].filter(
+          (name) => !text.includes(`\n${name}`),
+        )
+        return finding(missing.length === 0, missing.length === 0 ? 'exported' : `missing: ${missing.join(', ')}`)
+      },
+    },
+    {
+      name: 'Alerts on the hit rate',
+      ask: async () => {
+        if (!patient.prometheus) return 'not here'
+        const text = await patient.prometheus('/api/v1/rules?type=alert')
+        const { data } = JSON.parse(text) as { data: { groups: { rules: { name: string; health: string }[] }[] } }
+        const rules = data.groups.flatMap(({ rules }) => rules)
+        const sick = rules.filter(({ health }) => health === 'err').map(({ name }) => name)
+        const count = rules.filter(({ name }) => name === 'QuickLinkCacheHitRateLow').length
+        if (sick.length > 0) return finding(false, `rules that cannot be evaluated: ${sick.join(', ')}`)
+        return finding(count >= 2, `${rules.length} rules loaded, ${count} of them on the hit rate`)
+      },
+    },
+    {
+      name: 'Circuit breaker for Redis',
+      ask: async () => {
+        if (!patient.redis) return 'not here'
+        const state = /quicklink_breaker_state\{dependency="redis",state="(\w+)"\} 1/.exec(await ops('/metrics'))?.[1]
+        const { breakerFailures, breakerWindowMs, breakerOpenMs } = await settings()
+        const rule = `more than ${String(breakerFailures)} failures in ${String(breakerWindowMs)} ms open it for ${String(breakerOpenMs)} ms`
+        return finding(state === 'closed', `${state ?? 'none'}; ${rule}`)
+      },
+    },
+    {
+      name: 'Local cache for hot links',
+      ask: async () => {
+        const { localCacheMax, localCacheTtlMs } = await settings()
+        return finding(Number(localCacheMax) > 0, `${String(localCacheMax)} entries for ${String(localCacheTtlMs)} ms`)
+      },
+    },
+    {
+      name: 'Databases are not published',
+      ask: async () => {
+        const where = await patient.exposed()
+        return finding(where.length === 0, where.length === 0 ? 'only from inside' : `reachable: ${where.join(', ')}`)
+      },
+    },
+    {
+      name: 'Secrets stay secret',
+      ask: async () => {
+        const found = await patient.leaks()
+        return finding(
+          found.length === 0,
+          found.length === 0 ? 'in files that only their users read' : found.join(', '),
+        )
+      },
+    },
+  ]
+}
+
+const absentRedis: Point = {
+  name: 'Redis',
+  ask: () =>
+    Promise.resolve(
+      finding(false, 'the Redis tier is off: install redis-server 7.0 or valkey-server 8, then make down, make up'),
+    ),
+}
+
+export async function examine(patient: Patient, say: Say): Promise<void> {
+  const { redis } = patient
+  const points = [
+    ...(redis ? redisPoints(redis) : [absentRedis]),
+    ...serverPoints(patient),
+    ...(redis ? cachePoints(patient, redis) : []),
+    ...patient.more,
+  ]
+  const counts = { ok: 0, 'not ok': 0, '-': 0 }
+  for (const { name, ask } of points) {
+    const found = await ask().catch((error: unknown) =>
+      finding(false, `could not be asked: ${(error as Error).message}`),
+    )
+    const mark = found === 'not here' ? '-' : found.ok ? 'ok' : 'not ok'
+    counts[mark]++
+    say(`${mark.padEnd(7)} ${name}: ${found === 'not here' ? 'not part of this mode' : found.text}`)
+  }
+  say(`\n${counts.ok} ok, ${counts['not ok']} not ok`)
+  process.exitCode = counts['not ok'] === 0 ? 0 : 1
+}

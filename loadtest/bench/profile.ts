@@ -1,0 +1,32 @@
+// BENCH=profile: where the time of a tier-1 hit goes, beside the raw responder, by functions.
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { loadLinks, trusted, type Arena } from './arena.ts'
+import { selfTimes, type CpuProfile } from './cpu-profile.ts'
+import type { Generator } from './generator.ts'
+import { hot, measure } from './subjects.ts'
+
+const shown = 25
+
+export async function profile(arena: Arena, generator: Generator, seconds: number, say: (line: string) => void) {
+  const dir = mkdtempSync(join(tmpdir(), 'quicklink-bench-'))
+  try {
+    const first = await arena.quickLink({})
+    await loadLinks(arena.stand, 1000)
+    await first.stop()
+    const env = { REDIS_URL: arena.stand.redis.url, NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${dir}` }
+    const server = await arena.quickLink({ ...env, FRONT_DOOR: process.env['FRONT_DOOR'] || 'raw' })
+    await trusted(server)
+    const subject = { name: 'raw', what: 'tier-1 hit', server, load: hot }
+    const run = await measure(arena, generator, subject, seconds)
+    say(`${run.cpuUs.toFixed(2)} µs of CPU per request, profiler included; by self time, start-up included:\n`)
+    await server.stop()
+    // The worker's is by far the largest: the primary only waits.
+    const [largest = ''] = readdirSync(dir).sort((a, b) => statSync(join(dir, b)).size - statSync(join(dir, a)).size)
+    const times = selfTimes(JSON.parse(readFileSync(join(dir, largest), 'utf8')) as CpuProfile)
+    for (const { name, share } of times.slice(0, shown)) say(`${(100 * share).toFixed(1).padStart(5)} %  ${name}`)
+  } finally {
+    rmSync(dir, { recursive: true })
+  }
+}

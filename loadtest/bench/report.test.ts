@@ -1,0 +1,104 @@
+import { expect, test } from 'vitest'
+import { compare, verdict } from './comparison.ts'
+import { selfTimes } from './cpu-profile.ts'
+import { latencyPlot } from './plot.ts'
+import { markdown, short } from './report.ts'
+import type { OpenLoopRow, Result, SubjectResult } from './results.ts'
+import { judge } from './targets.ts'
+
+const subject = (what: string, us: number): SubjectResult => {
+  const spread = (median: number) => ({ median, min: median * 0.99, max: median * 1.01 })
+  return { what, cpuUs: spread(us), rps: spread(1e6 / us), p50Ms: spread(0.5), p99Ms: spread(1), p999Ms: spread(2), requests: 1000, failed: 0 } // prettier-ignore
+}
+const row: OpenLoopRow = { door: 'raw', share: 0.5, rate: 50_000, achieved: 50_000, p50Ms: 0.05, p99Ms: 0.4, p999Ms: 0.9, maxMs: 3, failed: 0, generatorBusy: 0.6 } // prettier-ignore
+
+const subjects = {
+  net: subject('floor', 5),
+  http: subject('bare', 10),
+  raw: subject('door', 6),
+  two: subject('two', 6.2),
+  tier2: subject('tier 2', 40),
+}
+const measured = { subjects, hotKeyReadsPerS: 10, tier1Entries: { held: 1000, bound: 1000 }, openLoop: [row] }
+const result: Result = {
+  ...measured,
+  at: '2030-01-02T03:04:05.000Z',
+  commit: 'abc123',
+  dirty: false,
+  mode: 'full',
+  machine: { cores: 2 },
+  config: { seconds: 3 },
+  targets: judge(measured),
+  scrape: null,
+  memory: {
+    links: 1_000_000,
+    redisBytesPerKey: 250,
+    postgresBytesPerRow: { table: 150, indexes: 120, outbox: 60 },
+    workerBytes: { idle: 90e6, loaded: 120e6 },
+  },
+}
+
+test('targets: ratios of medians, and only of what was measured', () => {
+  const of = (what: string) => judge(measured).find((target) => target.what.startsWith(what))
+  expect(of('tier-1 hit ÷ bare')).toMatchObject({ measured: 0.6, met: true })
+  expect(of('tier-2 hit')).toMatchObject({ measured: 4, met: false, wanted: '≤ 3' })
+  expect(of('two workers')?.measured).toBeCloseTo(1.935)
+  expect(of('tier-1 hit, p99')).toMatchObject({ measured: 0.4, unit: 'ms', met: true })
+  expect(of('404 scan')).toBeUndefined()
+})
+
+test('the report names every subject and target, what was missed, and the memory of 100 million links', () => {
+  const text = markdown(result, 'plot.svg')
+  expect(text).toContain('# Benchmark of 2030-01-02, commit abc123\n')
+  expect(text).toContain('| door | 6 [5.94, 6.06] | 0.6 | 166,667 [165,000, 168,333] |')
+  expect(text).toContain('| tier-2 hit ÷ bare `node:http`, CPU per request | ≤ 3 | 4 x | **missed** |')
+  expect(text).toContain('| Redis, one key per link | 250 | 25 GB |')
+  expect(text).toContain('![Latency against load](plot.svg)')
+  expect(text).not.toContain('*, the generator')
+  expect(markdown({ ...result, openLoop: [{ ...row, generatorBusy: 1 }] }, undefined)).toContain('| raw * | 50 % |')
+})
+
+test('figures keep three digits that mean something', () => {
+  expect([0.012345, 6.789, 12_345.6, NaN].map(short)).toEqual(['0.0123', '6.79', '12,346', '–'])
+})
+
+test('a difference is one only beyond the spread of both, and beyond noise', () => {
+  const spread = (min: number, median: number, max: number) => ({ min, median, max })
+  expect(verdict(spread(9, 10, 11), spread(10.5, 11.5, 12))).toBe('the same')
+  expect(verdict(spread(9.9, 10, 10.1), spread(10.15, 10.2, 10.25))).toBe('the same')
+  expect(verdict(spread(9, 10, 11), spread(11.5, 12, 13))).toBe('worse')
+  expect(verdict(spread(9, 10, 11), spread(7, 8, 8.5))).toBe('better')
+})
+
+test('two results are compared after each was divided by its own bare server', () => {
+  const slower = { ...result, commit: 'def456', subjects: { http: subject('bare', 20), raw: subject('door', 12), new: subject('new', 1) } } // prettier-ignore
+  const text = compare(result, slower)
+  expect(text).toContain('| door | 6 [5.94, 6.06] | 12 [11.9, 12.1] | 1 | the same |')
+  expect(text).toContain('| new | – | 1 [0.99, 1.01] |  | only in B |')
+  expect(text).toContain('| floor | 5 [4.95, 5.05] | – |  | only in A |')
+})
+
+test('the plot has a curve for each percentile of each door, inside its frame', () => {
+  const rows = [row, { ...row, share: 0.9, rate: 90_000, p99Ms: 40 }, { ...row, door: 'http', p50Ms: 0 }]
+  const svg = latencyPlot(rows)
+  expect(svg.match(/<polyline/g)).toHaveLength(4)
+  const heights = Array.from(svg.matchAll(/ cy="([\d.-]+)"/g), ([, y]) => Number(y))
+  expect(heights.every((y) => y >= 40 && y <= 320)).toBe(true)
+})
+
+test('self time of a profile is a share of what was not idle', () => {
+  const frame = (functionName: string, url = '') => ({ functionName, url, lineNumber: 8 })
+  const profile = {
+    nodes: [
+      { id: 1, callFrame: frame('(idle)') },
+      { id: 2, callFrame: frame('plainGet', 'file:///x/server/redirect/recognise.ts') },
+      { id: 3, callFrame: frame('writev') },
+    ],
+    samples: [1, 2, 3, 2],
+    timeDeltas: [1000, 300, 100, 600],
+  }
+  expect(selfTimes(profile)).toEqual([
+    { name: 'plainGet redirect/recognise.ts:9', share: 0.9 },
+    { name: 'writev', share: 0.1 },
+  ])
+})
