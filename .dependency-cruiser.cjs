@@ -61,7 +61,7 @@ module.exports = {
     door('prom-client', '^server/telemetry/'),
     door('pino', '^server/telemetry/'),
     door('pino-pretty', '^server/telemetry/'),
-    door('express', '^server/((redirect|links|tenants|api)/|[a-z]+/([a-z]+-)?api\\.ts$|app\\.ts$)'),
+    door('express', '^server/((redirect|links|tenants|api)/|coherence/api\\.ts$|limits/(hits-)?api\\.ts$|app\\.ts$)'),
     door('lru-cache', '^server/(redirect/tier1|tenants/keys|limits/absent-codes)'),
     door('rate-limiter-flexible', '^server/limits/'),
   ],

@@ -147,4 +147,4 @@ export async function upgrade(say: Say): Promise<void> {
   await composed(['up', '-d', '--wait', '--scale', `quicklink=${old.length}`], { shown: true, env })
 }
 
-export const remembered = (places: Places): string | undefined => readText(places.modeFile)
+const remembered = (places: Places): string | undefined => readText(places.modeFile)

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# promtool of the pinned Prometheus: the one on the PATH if its major version is right (2 counts the left end of a range in,
-# 3 does not, so the same test gives other numbers), else one that was built before, else it is built from its Go module.
+# promtool of the pinned Prometheus: the one on the PATH if its major version is right (2 counts the left end of a range
+# in, 3 does not, so the same test gives other numbers), else one that was built before, else it is built from its Go
+# module.
 set -euo pipefail
 
 version=3.13.5

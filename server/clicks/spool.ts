@@ -148,14 +148,16 @@ export async function takeOver(root: string): Promise<Spool[]> {
     if (!found || live.has(found.id)) continue
     try {
       const { mtimeMs } = await lastTouched(join(root, name))
-      if (!isOwn(found.owner) && isAlive(found.owner, mtimeMs)) continue
+      if (live.has(found.id) || (!isOwn(found.owner) && isAlive(found.owner, mtimeMs))) continue
       const spool = new Spool(root, found.id)
       live.add(spool.id)
-      await rename(join(root, name), spool.dir)
+      await rename(join(root, name), spool.dir).catch((error: unknown) => {
+        live.delete(spool.id)
+        throw error
+      })
       taken.push(spool)
     } catch {
       // Somebody else was faster.
-      live.delete(found.id)
     }
   }
   return taken

@@ -27,6 +27,7 @@ export class Trust {
   }
 
   ageS(): number {
-    return (this.#nowMs() - this.#beganMs) / 1000
+    // Never trusted: since the process began, which is when this clock does.
+    return Math.min(this.#nowMs(), this.#nowMs() - this.#beganMs) / 1000
   }
 }

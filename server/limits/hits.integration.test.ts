@@ -6,7 +6,7 @@ import { openPostgres, type Postgres } from '../connections/postgres.ts'
 import { send } from '../testing/app.ts'
 import { allTrust } from '../testing/changes.ts'
 import { flood, type Flood, type FloodOptions } from '../testing/flood.ts'
-import { startServer, type ServerProcess } from '../testing/server-process.ts'
+import { spawnServer, type ServerProcess } from '../testing/server-process.ts'
 import {
   freshDatabase,
   redisCommand,
@@ -35,7 +35,7 @@ beforeAll(async () => {
   const databaseUrl = await freshDatabase()
   const onError = (): undefined => undefined
   sql = openPostgres({ url: databaseUrl, name: 'test', maxConnections: 1, connectMs: 5000, queryMs: 5000, onError })
-  server = await startServer({
+  server = await spawnServer({
     DATABASE_URL: databaseUrl,
     REDIS_URL: Object.assign(new URL(redis.url), { port: String(proxy.port) }).href,
     WORKERS: String(workers),
@@ -45,13 +45,15 @@ beforeAll(async () => {
     DB_TIMEOUT_MS: '1000',
     REDIS_TIMEOUT_MS: '300',
   })
+  const isReady = async (): Promise<boolean> => (await send(server.opsUrl, 'GET', '/readyz')).status === 200
+  await waitFor(isReady, { deadlineMs: 80_000, everyMs: 100 })
   await allTrust([server])
   return async () => {
     await server.kill()
     await sql.close()
     await proxy.close()
   }
-}, 60_000)
+}, 100_000)
 
 async function link(monthlyHits: number): Promise<string> {
   const { body } = await server.api('POST', '/links', { url: 'https://example.org/', monthlyHits })
@@ -67,7 +69,7 @@ async function floodWith(code: string, happens: () => unknown, more: Partial<Flo
   const during = (sent: number): void => {
     if (sent === Math.floor(requests / 30)) done = happens()
   }
-  const found = await flood(server.url, `/${code}`, { requests, perSecond: requests / 2, during, ...more })
+  const found = await flood(server.url, `/${code}`, { requests, perSecond: requests, during, ...more })
   await done
   return found
 }

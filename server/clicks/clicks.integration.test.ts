@@ -1,0 +1,243 @@
+// Promise 8: accepted = persisted + spooled + dropped, whatever happens to Postgres or to the process.
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import type { Sql } from '../connections/postgres.ts'
+import { startApi, type Api } from '../links/api.stub.ts'
+import { waitFor } from '../testing/services.ts'
+import { createClickBooks } from './books.ts'
+import { startClicks, type Clicks, type ClicksOptions } from './clicks.ts'
+
+let api: Api
+beforeAll(async () => {
+  api = await startApi()
+  return () => api.close()
+})
+
+let dataDir: string
+let running: Clicks[]
+const counted = { accepted: 0, dropped: 0, persisted: 0 }
+let damaged = 0
+const note = createClickBooks((what, clicks) => (counted[what] += clicks)).note
+
+beforeEach(() => {
+  dataDir = mkdtempSync(join(tmpdir(), 'quicklink-clicks-'))
+  running = []
+  damaged = 0
+  Object.assign(counted, { accepted: 0, dropped: 0, persisted: 0 })
+})
+afterEach(async () => {
+  await Promise.all(running.map((clicks) => clicks.stop()))
+  rmSync(dataDir, { recursive: true, force: true })
+})
+
+/** Postgres as these clicks see it. */
+const network = { up: true, losesAnswers: false, statements: 0 }
+const sql: Sql = {
+  async query(text, values, name) {
+    network.statements++
+    if (!network.up) throw new Error('connect ECONNREFUSED')
+    const rows = await api.db.query(text, values, name)
+    if (network.losesAnswers && name === 'ql-write-clicks') throw new Error('Query read timeout')
+    return rows as never
+  },
+}
+
+function start(more: Partial<ClicksOptions> = {}): Clicks {
+  const clicks = startClicks({
+    sql,
+    dataDir,
+    // Flushed by hand.
+    everyMs: 1e9,
+    maxLinks: 1000,
+    maxBytes: 1e9,
+    takeOverEveryMs: 0,
+    stopMs: 1000,
+    nowMs: Date.now,
+    onReport: note,
+    onPersisted: () => undefined,
+    onDamaged: (lines) => (damaged += lines),
+    onError: () => undefined,
+    ...more,
+  })
+  running.push(clicks)
+  return clicks
+}
+
+/** Nothing more is heard of it, as of a process that was killed; its spool has no owner. */
+function kill(clicks: Clicks): void {
+  running.splice(running.indexOf(clicks), 1)
+  // Ends the timer only: nothing is flushed, because nothing was hit since.
+  void clicks.stop()
+}
+
+let nextId = 1000
+function hit(clicks: Clicks, linkId: number, times: number): void {
+  const tally = clicks.tally(linkId)
+  for (let n = 0; n < times; n++) clicks.hit(tally)
+}
+async function inPostgres(linkId: number): Promise<number> {
+  const [row] = await api.db.query<{ n: number }>('select coalesce(sum(clicks), 0)::bigint as n from clicks where link_id = $1', [linkId]) // prettier-ignore
+  return row!.n
+}
+const spoolsOf = (dir: string): string[] => (existsSync(join(dir, 'spool')) ? readdirSync(join(dir, 'spool')) : [])
+
+beforeEach(() => {
+  Object.assign(network, { up: true, losesAnswers: false, statements: 0 })
+  nextId++
+})
+
+describe('clicks', () => {
+  it('are in Postgres after a flush, by the hour, and a clean stop leaves no files', async () => {
+    const clicks = start({ nowMs: () => Date.UTC(2030, 0, 1, 12, 34) })
+    hit(clicks, nextId, 5)
+    await clicks.flush()
+    hit(clicks, nextId, 2)
+    await clicks.flush()
+    const rows = await api.db.query('select hour, clicks from clicks where link_id = $1', [nextId])
+    expect(rows).toEqual([{ hour: new Date('2030-01-01T12:00Z'), clicks: 7 }])
+    expect(counted).toEqual({ accepted: 7, dropped: 0, persisted: 7 })
+    await clicks.stop()
+    expect(spoolsOf(dataDir)).toEqual([])
+  })
+
+  it('wait on disk while Postgres is away, and arrive all, a few statements later', async () => {
+    const clicks = start()
+    network.up = false
+    for (let n = 0; n < 200; n++) {
+      hit(clicks, nextId, 3)
+      await clicks.flush()
+    }
+    expect([clicks.spooled, clicks.pending]).toEqual([600, 0])
+    expect(counted).toEqual({ accepted: 600, dropped: 0, persisted: 0 })
+    network.up = true
+    network.statements = 0
+    await clicks.flush()
+    expect(await inPostgres(nextId)).toBe(600)
+    expect(clicks.spooled).toBe(0)
+    expect(network.statements).toBeLessThan(10)
+    expect(counted).toEqual({ accepted: 600, dropped: 0, persisted: 600 })
+  })
+
+  it('are counted once when the answer to a write is lost, however they are sent again', async () => {
+    const clicks = start()
+    network.losesAnswers = true
+    for (let n = 0; n < 3; n++) {
+      hit(clicks, nextId, 4)
+      await clicks.flush()
+    }
+    network.losesAnswers = false
+    hit(clicks, nextId, 1)
+    await clicks.flush()
+    await clicks.flush()
+    expect(await inPostgres(nextId)).toBe(13)
+    expect(counted).toEqual({ accepted: 13, dropped: 0, persisted: 13 })
+  })
+
+  it('of a process that was killed are taken over, each once, whatever of them had arrived', async () => {
+    const dead = start()
+    hit(dead, nextId, 5)
+    await dead.flush()
+    network.losesAnswers = true
+    hit(dead, nextId, 7)
+    await dead.flush()
+    network.up = false
+    hit(dead, nextId, 11)
+    await dead.flush()
+    kill(dead)
+    await waitFor(() => dead.pending === 0)
+    Object.assign(network, { up: true, losesAnswers: false })
+    const heir = start()
+    await waitFor(() => counted.persisted === 23)
+    expect(await inPostgres(nextId)).toBe(23)
+    expect(counted).toEqual({ accepted: 23, dropped: 0, persisted: 23 })
+    expect(heir.spooled).toBe(0)
+    await waitFor(() => spoolsOf(dataDir).length === 0)
+  })
+
+  it('in a torn last batch are skipped and the batch is counted; the others arrive', async () => {
+    network.up = false
+    const dead = start()
+    for (let n = 0; n < 3; n++) {
+      hit(dead, nextId, 10)
+      await dead.flush()
+    }
+    kill(dead)
+    const [name] = spoolsOf(dataDir)
+    const file = join(dataDir, 'spool', name!, '000001.log')
+    writeFileSync(file, readFileSync(file, 'latin1').slice(0, -15))
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    network.up = true
+    start()
+    await waitFor(() => counted.persisted === 20)
+    expect(damaged).toBe(1)
+    expect(await inPostgres(nextId)).toBe(20)
+  })
+
+  it('in a damaged batch in the middle are given up, and the books show it', async () => {
+    network.up = false
+    const dead = start()
+    for (let n = 1; n <= 3; n++) {
+      hit(dead, nextId, n * 10)
+      await dead.flush()
+    }
+    kill(dead)
+    const [name] = spoolsOf(dataDir)
+    const file = join(dataDir, 'spool', name!, '000001.log')
+    writeFileSync(file, readFileSync(file, 'latin1').replace(`[[${nextId},20,0]]`, `[[${nextId},21,0]]`))
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    network.up = true
+    start()
+    await waitFor(() => counted.persisted === 40)
+    expect(damaged).toBe(1)
+    expect(counted).toEqual({ accepted: 60, dropped: 20, persisted: 40 })
+  })
+
+  it('beyond the bound of the spool are given up, the newest ones, and counted', async () => {
+    network.up = false
+    const clicks = start({ maxBytes: 1000 })
+    for (let n = 0; n < 50; n++) {
+      hit(clicks, nextId, 2)
+      await clicks.flush()
+    }
+    expect(counted.accepted).toBe(100)
+    expect(counted.dropped).toBeGreaterThan(50)
+    expect(clicks.spooled).toBe(100 - counted.dropped)
+    network.up = true
+    await clicks.flush()
+    hit(clicks, nextId, 1)
+    await clicks.flush()
+    expect(counted.accepted).toBe(101)
+    expect(counted.accepted).toBe(counted.persisted + counted.dropped)
+    expect(await inPostgres(nextId)).toBe(counted.persisted)
+  })
+
+  it('of more links than there is room for are given up, and counted', async () => {
+    const clicks = start({ maxLinks: 3 })
+    for (let n = 0; n < 5; n++) hit(clicks, 5_000_000 + n, 1)
+    await clicks.flush()
+    expect(counted).toEqual({ accepted: 5, dropped: 2, persisted: 3 })
+  })
+
+  it('go on in a new spool when somebody has taken the old one away', async () => {
+    const clicks = start()
+    hit(clicks, nextId, 1)
+    await clicks.flush()
+    rmSync(join(dataDir, 'spool', spoolsOf(dataDir)[0]!), { recursive: true })
+    hit(clicks, nextId, 2)
+    await clicks.flush()
+    await clicks.flush()
+    expect(await inPostgres(nextId)).toBe(3)
+    expect(counted).toEqual({ accepted: 3, dropped: 0, persisted: 3 })
+  })
+
+  it('that nobody had granted are granted afterwards', async () => {
+    const clicks = start()
+    hit(clicks, nextId, 3)
+    for (let n = 0; n < 2; n++) clicks.ungranted(nextId)
+    await clicks.flush()
+    const rows = await api.db.query('select granted, ungranted from hits where link_id = $1', [nextId])
+    expect(rows).toEqual([{ granted: 2, ungranted: 2 }])
+  })
+})
