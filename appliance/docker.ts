@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
-import { type Places, Refusal, type Say, makeDataDir, projectDir, readText, writePrivate } from '../embedded/paths.ts'
+import { type Places, Refusal, type Say, makeDataDir, projectDir, writePrivate } from '../embedded/paths.ts'
 import { portProblem } from '../embedded/process.ts'
 import { compose, composed, docker, idsOf, inService } from './compose.ts'
 
@@ -146,5 +146,3 @@ export async function upgrade(say: Say): Promise<void> {
   // Everything else that has a newer image or another configuration.
   await composed(['up', '-d', '--wait', '--scale', `quicklink=${old.length}`], { shown: true, env })
 }
-
-const remembered = (places: Places): string | undefined => readText(places.modeFile)

@@ -1,4 +1,4 @@
-import { appendFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { appendFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { randomUUID } from 'node:crypto'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -82,14 +82,20 @@ describe('a spool', () => {
 
   it('begins a file after a write that failed, so that nothing follows half a line', async () => {
     const spool = await Spool.begin(root)
+    symlinkSync('/dev/full', join(spool.dir, '000001.log'))
+    await expect(spool.append(batch(1))).rejects.toThrow('ENOSPC')
     await spool.append(batch(1))
-    const { dir } = spool
-    renameSync(dir, `${dir}.gone`)
-    await expect(spool.append(batch(2))).rejects.toThrow('ENOENT')
-    renameSync(`${dir}.gone`, dir)
     await spool.append(batch(2))
-    expect(readdirSync(dir)).toEqual(['000001.log', '000002.log'])
+    rmSync(join(spool.dir, '000001.log'))
+    expect(readdirSync(spool.dir)).toEqual(['000002.log'])
     expect(await all(spool)).toEqual({ numbers: [1, 2], damaged: 0 })
+  })
+
+  it('that was taken away is not written to', async () => {
+    const spool = await Spool.begin(root)
+    await spool.append(batch(1))
+    renameSync(spool.dir, `${spool.dir}.gone`)
+    await expect(spool.append(batch(2))).rejects.toThrow('ENOENT')
   })
 })
 

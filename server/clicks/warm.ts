@@ -31,7 +31,7 @@ export function createWarmer(deps: WarmerDeps): Warmer {
 
   const warm = async (): Promise<void> => {
     const untilMs = performance.now() + patienceMs
-    while (!deps.trusted()) {
+    while (!deps.trusted() || deps.cache.cursor === null) {
       if (stopped || performance.now() > untilMs) return
       await pause(lookMs)
     }

@@ -50,9 +50,19 @@ test('idempotency keys and the outbox are kept as long as they are needed, and n
   const [old] = await api.db.query<{ n: number }>('select count(*) as n from outbox')
   await api.create({ url })
 
-  expect(await upkeep(api.db)).toEqual({ links: 0, idempotencyKeys: 1, outbox: old?.n })
+  expect(await upkeep(api.db)).toMatchObject({ links: 0, idempotencyKeys: 1, outbox: old?.n })
   expect(await api.db.query('select key from idempotency_keys')).toEqual([{ key: 'new' }])
   expect(await api.db.query('select from outbox')).toHaveLength(1)
+})
+
+test('grants of hits and spools go when nobody can speak of them any more', async () => {
+  await api.db.query(`insert into hits (link_id, month, granted) values (1, now() - interval '4 months', 1), (1, now(), 1)`)
+  await api.db.query(
+    `insert into click_spools (id, last_batch, clicks, closed_at) values
+       (gen_random_uuid(), 1, 1, now() - interval '8 days'), (gen_random_uuid(), 1, 1, now()), (gen_random_uuid(), 1, 1, null)`,
+  )
+  expect(await upkeep(api.db)).toMatchObject({ hits: 1, spools: 1 })
+  expect(await api.db.query('select from click_spools')).toHaveLength(2)
 })
 
 test('more than one batch is worked off, by one process at a time', async () => {

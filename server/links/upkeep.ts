@@ -49,6 +49,32 @@ export const pruneOutbox: Remove = (sql) =>
     limits.outboxHours,
   )
 
+/** Grants of months that are long over. */
+export const pruneHits: Remove = (sql) =>
+  count(
+    sql,
+    `with gone as (
+       delete from hits where ctid = any (array(
+         select ctid from hits where month < now() - make_interval(months => $1) limit $2
+       )) returning 1
+     )
+     select count(*) as count from gone`,
+    limits.hitsMonths,
+  )
+
+/** Spools whose files are gone, when no statement about them can be under way any more. */
+export const pruneSpools: Remove = (sql) =>
+  count(
+    sql,
+    `with gone as (
+       delete from click_spools where ctid = any (array(
+         select ctid from click_spools where closed_at < now() - make_interval(days => $1) limit $2
+       )) returning 1
+     )
+     select count(*) as count from gone`,
+    limits.spoolDays,
+  )
+
 async function count(sql: Sql, text: string, age: number): Promise<number> {
   const [row] = await sql.query<{ count: number }>(text, [age, batch])
   return row?.count ?? 0
@@ -58,6 +84,8 @@ export interface Upkept {
   readonly links: number
   readonly idempotencyKeys: number
   readonly outbox: number
+  readonly hits: number
+  readonly spools: number
 }
 
 export async function upkeep(db: Postgres): Promise<Upkept> {
@@ -65,6 +93,8 @@ export async function upkeep(db: Postgres): Promise<Upkept> {
     links: await inBatches(db, purgeLinks),
     idempotencyKeys: await inBatches(db, pruneIdempotencyKeys),
     outbox: await inBatches(db, pruneOutbox),
+    hits: await inBatches(db, pruneHits),
+    spools: await inBatches(db, pruneSpools),
   }
 }
 
