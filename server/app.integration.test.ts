@@ -166,12 +166,15 @@ describe('a stampede', () => {
     const sockets = await Promise.all(Array.from({ length: 1000 }, () => connected(app)))
     const rows = (): Promise<number> => app.sample('quicklink_db_batch_size_sum')
     const before = await rows()
+    const lookups = await app.metric('quicklink_lookups_total')
     const heads = await Promise.all(sockets.map((socket) => askRaw(socket, 'cold')))
     expect(heads.every((head) => head.startsWith('HTTP/1.1 302') && head.includes(`Location: ${target}\r\n`))).toBe(
       true,
     )
     expect((await rows()) - before).toBe(1)
-    expect(monitor.count('"get" "ql:v1:link:cold"')).toBe(1)
+    expect((await app.metric('quicklink_lookups_total')) - lookups).toBe(1)
+    // The sampled checker may just have looked as well.
+    expect(monitor.count('"get" "ql:v1:link:cold"')).toBeLessThanOrEqual(2)
   })
 })
 

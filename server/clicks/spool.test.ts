@@ -1,4 +1,14 @@
-import { appendFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  appendFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { randomUUID } from 'node:crypto'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -27,7 +37,7 @@ const fileOf = (spool: Spool): string => join(spool.dir, readdirSync(spool.dir).
 async function all(spool: Spool, isOver = true): Promise<{ numbers: number[]; damaged: number }> {
   const numbers: number[] = []
   let damaged = 0
-  for (let at: Position | undefined; ; ) {
+  for (let at: Position | undefined; ;) {
     const page = await spool.read(at, isOver)
     numbers.push(...page.batches.map(({ number }) => number))
     damaged += page.damaged

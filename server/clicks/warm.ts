@@ -27,18 +27,19 @@ const patienceMs = 30_000
 
 export function createWarmer(deps: WarmerDeps): Warmer {
   let underWay = false
-  let stopped = false
+  const life = { over: false }
+  const cursor = (): string | null => deps.cache.cursor
 
   const warm = async (): Promise<void> => {
     const untilMs = performance.now() + patienceMs
-    while (!deps.trusted() || deps.cache.cursor === null) {
-      if (stopped || performance.now() > untilMs) return
+    while (!deps.trusted() || cursor() === null) {
+      if (life.over || performance.now() > untilMs) return
       await pause(lookMs)
     }
     const codes = [...new Set(deps.codes())].slice(0, deps.maxLinks)
     let links = 0
-    for (let at = 0; at < codes.length && !stopped; at += chunk) {
-      const asOf = deps.cache.cursor
+    for (let at = 0; at < codes.length && !life.over; at += chunk) {
+      const asOf = cursor()
       if (asOf === null) return
       const known = await deps.truth.read(codes.slice(at, at + chunk))
       const live = known.filter(isLink)
@@ -59,7 +60,7 @@ export function createWarmer(deps: WarmerDeps): Warmer {
         })
     },
     stop() {
-      stopped = true
+      life.over = true
     },
   }
 }

@@ -56,7 +56,9 @@ test('idempotency keys and the outbox are kept as long as they are needed, and n
 })
 
 test('grants of hits and spools go when nobody can speak of them any more', async () => {
-  await api.db.query(`insert into hits (link_id, month, granted) values (1, now() - interval '4 months', 1), (1, now(), 1)`)
+  await api.db.query(
+    `insert into hits (link_id, month, granted) values (1, now() - interval '4 months', 1), (1, now(), 1)`,
+  )
   await api.db.query(
     `insert into click_spools (id, last_batch, clicks, closed_at) values
        (gen_random_uuid(), 1, 1, now() - interval '8 days'), (gen_random_uuid(), 1, 1, now()), (gen_random_uuid(), 1, 1, null)`,
