@@ -17,7 +17,7 @@ plugins() {
   mirror=$(cat /etc/apt/sources.list /etc/apt/sources.list.d/* 2>/dev/null |
     grep -oE '(https?|copy|file)://[^ ]+' | grep -E '/debian/?$' | head -1 || true)
   mkdir -p "$lists/state/lists/partial" "$lists/cache/archives/partial" "$dir"
-  echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] ${mirror:-http://deb.debian.org/debian} trixie main" \
+  echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] ${mirror:?no Debian mirror found in the apt sources of this machine} trixie main" \
     >"$lists/sources.list"
   local options=(-qq -o "Dir::Etc::SourceList=$lists/sources.list" -o Dir::Etc::SourceParts=- -o "Dir::State=$lists/state"
     -o "Dir::Cache=$lists/cache" -o Dir::State::status=/var/lib/dpkg/status -o APT::Sandbox::User=root)

@@ -21,7 +21,7 @@ make_base() {
   command -v debootstrap >/dev/null ||
     { apt-get -qq update; DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends debootstrap; } >/dev/null 2>&1
   # debootstrap of an older Debian does not know the name; all of them are made alike.
-  debootstrap --variant=minbase forky "$work/root" "${mirror:-http://deb.debian.org/debian}" /usr/share/debootstrap/scripts/sid >"$work/debootstrap.log" 2>&1 ||
+  debootstrap --variant=minbase forky "$work/root" "${mirror:?no Debian mirror found in the apt sources of this machine}" /usr/share/debootstrap/scripts/sid >"$work/debootstrap.log" 2>&1 ||
     { tail -5 "$work/debootstrap.log" >&2; exit 1; }
   # As slim as the official slim images, and with the machine's certificates: some networks have their own.
   (cd "$work/root" && rm -rf usr/share/{doc,man,info,locale}/* var/lib/apt/lists/* var/cache/apt/* var/log/*)
