@@ -66,12 +66,17 @@ cat >"$work/postgres-entrypoint.sh" <<'SCRIPT'
 # What our compose file uses of the official entry point.
 set -euo pipefail
 if [ "$1" = postgres ]; then
+  # As root it gives way to the user, like the official one.
+  if [ "$(id -u)" = 0 ]; then
+    install -d -o postgres -g postgres -m 700 "$PGDATA"
+    exec setpriv --reuid=postgres --regid=postgres --init-groups "$0" "$@"
+  fi
   mkdir -p "$PGDATA" && chmod 700 "$PGDATA"
   if [ ! -s "$PGDATA/PG_VERSION" ]; then
-    initdb --username=postgres --pwfile="$POSTGRES_PASSWORD_FILE" ${POSTGRES_INITDB_ARGS:-}
+    initdb --username=postgres --pwfile=<(cat "${POSTGRES_PASSWORD_FILE:-/dev/stdin}" <<<"${POSTGRES_PASSWORD:-}") ${POSTGRES_INITDB_ARGS:-}
     echo 'host all all all scram-sha-256' >>"$PGDATA/pg_hba.conf"
     pg_ctl -D "$PGDATA" -o "-c listen_addresses=" -w start
-    for file in /docker-entrypoint-initdb.d/*.sh; do . "$file"; done
+    for file in /docker-entrypoint-initdb.d/*.sh; do [ ! -e "$file" ] || . "$file"; done
     pg_ctl -D "$PGDATA" -m fast -w stop
   fi
 fi

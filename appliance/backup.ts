@@ -5,7 +5,6 @@ import { join } from 'node:path'
 import { backupFile, fileGiven, sizeOf } from '../embedded/backup.ts'
 import { type Places, type Say, projectDir, shown } from '../embedded/paths.ts'
 import { composed, inService } from './compose.ts'
-import { ownerKey } from './docker.ts'
 
 export async function backup(places: Places, say: Say): Promise<void> {
   const file = backupFile(places, 'quicklink', 'dump')
@@ -43,15 +42,18 @@ export async function restore(places: Places, env: NodeJS.ProcessEnv, say: Say):
   say('Starting QuickLink')
   await composed(['up', '-d', '--wait', '--no-recreate'])
   say(`Restored. The links of before are in ${shown(before)}`)
-  await sayIfKeyIsAnother(env, say)
+  await sayIfKeyIsAnother(say)
 }
 
-async function sayIfKeyIsAnother(env: NodeJS.ProcessEnv, say: Say): Promise<void> {
-  const key = await ownerKey().catch(() => '')
-  const answer = await fetch(`http://127.0.0.1:${env['PORT'] || '8080'}/api/v1/limits`, {
-    headers: { authorization: `Bearer ${key}` },
-  }).catch(() => undefined)
-  if (answer?.status !== 401) return
+/** Asked inside, where the key is. */
+const askWithKey = `
+  const key = (await import('node:fs')).readFileSync('/data/owner-key', 'utf8').trim()
+  const answer = await fetch('http://127.0.0.1:8080/api/v1/limits', { headers: { authorization: 'Bearer ' + key } })
+  console.log(answer.status)`
+
+async function sayIfKeyIsAnother(say: Say): Promise<void> {
+  const status = await inService('quicklink', ['node', '--input-type=module', '-e', askWithKey]).catch(() => '')
+  if (status.trim() !== '401') return
   say(
     'This database has another owner key than `make owner-key` prints: use that one, or make a new one with `make new-owner-key`.',
   )

@@ -16,7 +16,7 @@ export async function up(places: Places, env: NodeJS.ProcessEnv, say: Say): Prom
   if (given.length > 0)
     say(`With Docker ${given.join(', ')} ${given.length > 1 ? 'have' : 'has'} no effect: see docker-compose.yml.`)
   makeDataDir(places)
-  if ((await idsOf('--status', 'running')).length === 0) await refuseTakenPorts(env)
+  if ((await idsOf('--status', 'running')).length === 0) await refuseTakenPorts()
   say('Starting with Docker (the first time, images are pulled and built: this takes some minutes)')
   const started = await compose(['up', '-d', '--build', '--wait', '--quiet-pull'], {
     shown: true,
@@ -32,7 +32,7 @@ export async function up(places: Places, env: NodeJS.ProcessEnv, say: Say): Prom
         : 'Docker could not start it, see above. `MODE=embedded make up` starts without Docker.',
     )
   }
-  closingLines(env, say)
+  await closingLines(say)
 }
 
 async function buildArgs(): Promise<NodeJS.ProcessEnv> {
@@ -42,31 +42,48 @@ async function buildArgs(): Promise<NodeJS.ProcessEnv> {
   return { VERSION: version, ...(hash ? { COMMIT: hash } : {}) }
 }
 
-async function refuseTakenPorts(env: NodeJS.ProcessEnv): Promise<void> {
-  const ports = [
-    ['PORT', env['PORT'] || '8080', '0.0.0.0'],
-    ['GRAFANA_PORT', env['GRAFANA_PORT'] || '3000', env['GRAFANA_BIND'] || '127.0.0.1'],
-  ] as const
-  for (const [variable, port, host] of ports) {
-    if ((await portProblem(Number(port), host)) !== 'EADDRINUSE') continue
-    throw new Refusal(
-      `Port ${port} is taken by another program: set ${variable} to a free one, e.g. ${variable}=${Number(port) + 1} make up.`,
-    )
+interface Reached {
+  readonly service: string
+  readonly host: string
+  readonly port: number
+}
+
+interface Settled {
+  readonly services: Readonly<
+    Record<string, { environment?: Record<string, string>; ports?: { host_ip?: string; published?: string }[] }>
+  >
+}
+
+/** As compose understands it, the file .env and overrides included. */
+async function settled(): Promise<{ readonly url: string; readonly reached: readonly Reached[] }> {
+  const { services } = JSON.parse(await composed(['config', '--format', 'json'])) as Settled
+  const reached = Object.entries(services).flatMap(([service, { ports }]) =>
+    (ports ?? []).map(({ host_ip, published }) => ({ service, host: host_ip ?? '0.0.0.0', port: Number(published) })),
+  )
+  return { url: services['quicklink']?.environment?.['PUBLIC_URL'] ?? '', reached }
+}
+
+async function refuseTakenPorts(): Promise<void> {
+  for (const { service, host, port } of (await settled()).reached) {
+    if ((await portProblem(port, host)) !== 'EADDRINUSE') continue
+    const variable = service === 'grafana' ? 'GRAFANA_PORT' : 'PORT'
+    const other = `set ${variable} to a free one, e.g. ${variable}=${port + 1} make up.`
+    throw new Refusal(`Port ${port} is taken by another program: ${other}`)
   }
 }
 
-function closingLines(env: NodeJS.ProcessEnv, say: Say): void {
-  const port = env['PORT'] || '8080'
+async function closingLines(say: Say): Promise<void> {
+  const { url, reached } = await settled()
+  const at = (...services: string[]): string =>
+    `http://localhost:${reached.find(({ service }) => services.includes(service))?.port ?? ''}`
   say('')
-  say(`QuickLink is running at ${env['PUBLIC_URL'] || `http://localhost:${port}`}`)
+  say(`QuickLink is running at ${url}`)
   say('The owner key is in a Docker volume: `make owner-key` prints it')
-  say(
-    `Grafana is at http://localhost:${env['GRAFANA_PORT'] || '3000'} (user admin; \`make grafana-password\` prints the password)`,
-  )
+  say(`Grafana is at ${at('grafana')} (user admin; \`make grafana-password\` prints the password)`)
   say('Make a first link:')
   say('')
   say(
-    `  curl -s http://localhost:${port}/api/v1/links -H "Authorization: Bearer $(make -s owner-key)" ` +
+    `  curl -s ${at('quicklink', 'proxy')}/api/v1/links -H "Authorization: Bearer $(make -s owner-key)" ` +
       `-H 'Content-Type: application/json' -d '{"url":"https://example.com/"}'`,
   )
   say('')

@@ -1,29 +1,26 @@
 // The composition root of one worker: the only file that knows every room. What is acquired is released in reverse.
-// Long because it knows every room: it only names what each is given.
 import express from 'express'
 import type { BootResult } from './boot.ts'
 import type { ClicksReport } from './clicks/books.ts'
 import { openClicks, type OpenClicks } from './clicks/open.ts'
 import { announceLocally } from './coherence/announce.ts'
 import { cacheRouter } from './coherence/api.ts'
-import { openCoherence } from './coherence/open.ts'
-import { createTruth, type Truth } from './coherence/truth.ts'
+import { createTruth } from './coherence/truth.ts'
 import type { Config } from './config.ts'
 import { Breaker } from './connections/breaker.ts'
 import { openDatabases } from './connections/databases.ts'
 import { unavailable } from './errors.ts'
 import { apiRouter } from './api/router.ts'
-import { askRedis } from './limits/ask-redis.ts'
 import type { Counters } from './limits/counters.ts'
 import { DatabaseClock } from './limits/database-clock.ts'
-import { createHitCounters, type HitCounters } from './limits/hit-counters.ts'
 import { openHits } from './limits/open-hits.ts'
 import { openLimits } from './limits/open.ts'
+import { openRedisTier } from './redis-tier.ts'
 import { createRedirectHandler, type RedirectDeps, type RedirectHandler } from './redirect/handler.ts'
 import { listen } from './redirect/listener.ts'
 import { answerProblem } from './redirect/pages.ts'
 import { createResolver } from './redirect/resolve.ts'
-import { createTier1, type Tier1 } from './redirect/tier1-local.ts'
+import { createTier1 } from './redirect/tier1-local.ts'
 import { createTier2, noTier2 } from './redirect/tier2-redis.ts'
 import { createTier3 } from './redirect/tier3-postgres.ts'
 import type { Log } from './telemetry/log.ts'
@@ -93,7 +90,7 @@ async function compose(
     nowMs: () => performance.now(),
   })
   const { coherence, hitCounters, askHits } =
-    openShared(config, metrics, log, truth, tier1, breakers.redis, () => clicks) ?? {}
+    openRedisTier(config, metrics, log, truth, tier1, breakers.redis, () => clicks) ?? {}
   if (coherence) releases.push(coherence.close)
 
   const tier3 = createTier3({
@@ -252,57 +249,6 @@ function openBreaker(
       log.info({ dependency, state }, `the breaker of ${dependency} is ${state.replace('_', ' ')}`)
     },
   })
-}
-
-/** Without a Redis there is nothing to keep honest, and a writer tells only its own tier 1. */
-function openShared(
-  config: Config,
-  metrics: Metrics,
-  log: Log,
-  truth: Truth,
-  tier1: Tier1,
-  breaker: Breaker,
-  clicks: () => OpenClicks,
-) {
-  if (!config.redisUrl && !config.redisSentinels) return undefined
-  let hitCounters: HitCounters | undefined
-  let askHits: ReturnType<typeof askRedis> | undefined
-  metrics.tierConfigured.set({ tier: 'redis' }, 1)
-  const coherence = openCoherence(config, truth, tier1, breaker, {
-    onRedisError: (err) => {
-      log.debug({ err }, 'a Redis connection broke')
-    },
-    onCommand: (command, seconds) => {
-      metrics.redisCommandDuration.observe({ command }, seconds)
-    },
-    onApplied: (ageS) => {
-      metrics.invalidationDelay.observe(ageS)
-    },
-    onPassFailed: (err) => {
-      log.debug({ err }, 'a pass failed')
-    },
-    onWipe: (why) => {
-      log.warn({ why }, 'everything about links in Redis is unlinked')
-      clicks().warm()
-    },
-    preparation: (redis) => {
-      askHits = askRedis(redis, breaker, config.redisTimeoutMs)
-      hitCounters = createHitCounters(redis, askHits)
-      return hitCounters.prepare
-    },
-    ...(config.dynamicTtl === 'on' ? { lifeS: (code) => clicks().lifeS(code) } : {}),
-    onStale: (code, held, truth) => {
-      metrics.staleAnswersFound.inc()
-      log.error({ code, held: held.version, truth: truth.version }, 'Redis holds a wrong answer and is trusted')
-    },
-    onHintCount: (count) => {
-      metrics.negativeCacheKeys.set(count)
-    },
-  })
-  metrics.onCollect(() => {
-    metrics.trustAge.set(coherence.trust.ageS())
-  })
-  return { coherence, hitCounters, askHits }
 }
 
 function createPages(redirects: RedirectHandler, api: express.Router): express.Express {

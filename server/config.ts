@@ -284,6 +284,8 @@ export const limits = {
   /** Milliseconds after which hits that nobody wants go back, and between looks for them. */
   hitIdleMs: 10_000,
   hitLookMs: 2500,
+  /** Milliseconds of a clean stop for giving hits back. */
+  hitStopMs: 1500,
   /** Milliseconds between looks at the database's clock, which months are of. */
   clockEveryMs: 5000,
   /** Months that grants of hits are kept. */

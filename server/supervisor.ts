@@ -1,6 +1,7 @@
 // The primary process: health and metrics on the ops port, the database made ready, the workers kept alive, and one
 // clean stop. It serves no link itself, so that whatever happens to a worker, somebody is there to replace it.
 import type { Worker } from 'node:cluster'
+import { createServer } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { createClickBooks, type ClickBooks } from './clicks/books.ts'
 import { countIn } from './clicks/open.ts'
@@ -77,6 +78,7 @@ export async function supervise<Boot>(config: Config, deps: SupervisorDeps<Boot>
     served: false,
     crew: undefined,
   }
+  await refuseTakenPort(config)
   const ops = await startOps(all)
   const crew = gather(all)
   all.crew = crew
@@ -151,6 +153,18 @@ function phaseOf<Boot>(all: Supervision<Boot>): Phase {
 /** Clicks on disk, as the workers see them. */
 const spooledBy = (statuses: readonly (Status | undefined)[]): number =>
   statuses.reduce((sum, status) => sum + ((status?.['clicks'] as { spooled?: number } | undefined)?.spooled ?? 0), 0)
+
+/** Workers share the port, so each of them would succeed beside another QuickLink's. */
+async function refuseTakenPort(config: Config): Promise<void> {
+  const probe = createServer()
+  const failed = await new Promise<Error | undefined>((resolve) => {
+    probe
+      .once('error', resolve)
+      .listen({ port: config.port, host: config.host }, () => probe.close(() => resolve(undefined)))
+  })
+  const sentence = failed && refusal(failed, config, 'public')
+  if (sentence !== undefined) throw new Refused(sentence)
+}
 
 async function startOps<Boot>(all: Supervision<Boot>): Promise<OpsServer> {
   const { config, deps, fleet } = all

@@ -1,13 +1,14 @@
 // The way of a click: counted in the process, once a second on disk (spool.ts), from there into Postgres (ledger.ts).
 // A click is accepted when its batch is on disk, or given up because the spool is full. A process that is killed takes
-// with it what it has counted since the last batch.
+// with it what it has counted since the last batch; its spool is taken over by whoever finds it.
 import { join } from 'node:path'
-import { clicksIn, isEmpty, toLine, type Batch, type Spooled, type Totals } from './batch.ts'
+import type { Sql } from '../connections/postgres.ts'
+import type { Spooled } from './batch.ts'
 import type { ClicksReport } from './books.ts'
 import { createCounter, hourMs, type Counter } from './counter.ts'
-import { Sender, type SenderHooks } from './ledger.ts'
-import { Spool, spooledBytes, takeOver } from './spool.ts'
-import type { Sql } from '../connections/postgres.ts'
+import { Sender } from './ledger.ts'
+import { takeOver, type Spool } from './spool.ts'
+import { Writer } from './writer.ts'
 
 export interface Clicks extends Pick<Counter, 'tally' | 'hit' | 'ungranted'> {
   /** Writes what is counted, and brings it to Postgres if that answers. Never rejects. */
@@ -37,188 +38,142 @@ export interface ClicksOptions {
 }
 
 export function startClicks(options: ClicksOptions): Clicks {
-  const root = join(options.dataDir, 'spool')
   const counter = createCounter(options)
-  const writer = createWriter(root, options)
-  const inherited = new Set<Sender>()
-  let writing: Promise<void> | undefined
-  let sending: Promise<void> | undefined
-  let lookedMs = -Infinity
-  let stopped = false
-
-  const write = (): Promise<void> =>
-    (writing ??= writer.write(counter.drain).finally(() => {
-      writing = undefined
-    }))
-
-  const sendAll = async (): Promise<void> => {
-    await writer.sender?.send(false)
-    if (performance.now() - lookedMs >= options.takeOverEveryMs) {
-      lookedMs = performance.now()
-      for (const spool of await takeOver(root)) inherited.add(new Sender(spool, options.sql, hooksOf(spool, options)))
-    }
-    for (const sender of inherited) {
-      await sender.send(true)
-      await sender.close()
-      inherited.delete(sender)
-      options.onReport({ type: 'clicks', spool: sender.spool.id, progress: sender.progress, closed: true })
-    }
-  }
-  const send = (): Promise<void> =>
-    (sending ??= sendAll()
-      .catch((error: unknown) => {
-        options.onError(error, 'clicks could not be written to Postgres; they wait in the spool')
-      })
-      .finally(() => {
-        sending = undefined
-      }))
-
-  const flush = async (): Promise<void> => {
-    await write()
-    await sending
-    await send()
-  }
-
-  let timer: NodeJS.Timeout
-  const schedule = (): void => {
-    // A batch belongs to one hour.
-    const toHourMs = hourMs - (options.nowMs() % hourMs)
-    timer = setTimeout(
-      () => {
-        if (!stopped) schedule()
-        void write().then(send)
-      },
-      Math.min(options.everyMs, toHourMs + 1),
-    )
-  }
-  schedule()
-  void send()
-
+  const { tally, hit, ungranted } = counter
+  const way = new Way(options, counter)
+  way.start()
   return {
-    tally: counter.tally,
-    hit: counter.hit,
-    ungranted: counter.ungranted,
-    flush,
+    tally,
+    hit,
+    ungranted,
+    flush: () => way.flush(),
+    stop: () => way.stop(),
     get pending() {
-      return counter.pending + writer.unwritten
+      return way.pending
     },
     get spooled() {
-      return [...inherited].reduce((sum, { spooled }) => sum + spooled, writer.sender?.spooled ?? 0)
-    },
-    async stop() {
-      stopped = true
-      clearTimeout(timer)
-      await writing
-      let late: NodeJS.Timeout | undefined
-      await Promise.race([
-        flush()
-          .then(() => writer.close())
-          .catch((error: unknown) => {
-            options.onError(error, 'the click spool could not be closed')
-          }),
-        new Promise<void>((resolve) => (late = setTimeout(resolve, options.stopMs))),
-      ])
-      clearTimeout(late)
-      writer.sender?.spool.release()
-      for (const { spool } of inherited) spool.release()
+      return way.spooled
     },
   }
 }
 
-const hooksOf = (
-  { id }: Spool,
-  { onReport, onPersisted, onDamaged }: Pick<ClicksOptions, 'onReport' | 'onPersisted' | 'onDamaged'>,
-): SenderHooks => ({
-  onProgress: (progress) => {
-    onReport({ type: 'clicks', spool: id, progress })
-  },
-  onPersisted,
-  onDamaged,
-})
+/** From the counter to Postgres: one write and one round of sending at a time. */
+class Way {
+  readonly #options: ClicksOptions
+  readonly #counter: Counter
+  readonly #root: string
+  readonly #writer: Writer
+  readonly #inherited = new Set<Sender>()
+  #writing: Promise<void> | undefined
+  #sending: Promise<void> | undefined
+  #lookedMs = -Infinity
+  #timer: NodeJS.Timeout | undefined
+  #stopped = false
 
-/** This process' own spool: begun with the first click, begun anew if it is taken away. */
-function createWriter(root: string, options: ClicksOptions) {
-  let sender: Sender | undefined
-  let totals: Totals = { accepted: 0, dropped: 0 }
-  let number = 0
-  /** Not known to be on disk: written again, the same, before anything else. */
-  let doubtful: Spooled | undefined
-  let droppedBefore = 0
-
-  const begin = async (): Promise<Sender> => {
-    const spool = await Spool.begin(root)
-    totals = { accepted: 0, dropped: 0 }
-    number = 0
-    return (sender = new Sender(spool, options.sql, hooksOf(spool, options)))
+  constructor(options: ClicksOptions, counter: Counter) {
+    const { dataDir, maxBytes, onError } = options
+    this.#options = options
+    this.#counter = counter
+    this.#root = join(dataDir, 'spool')
+    this.#writer = new Writer({ root: this.#root, maxBytes, onError, senderOf: (spool) => this.#senderOf(spool) })
   }
 
-  const numbered = (batch: Batch): Spooled => {
-    const dropped = totals.dropped + batch.dropped
-    return {
-      ...batch,
-      number: number + 1,
-      totals: { accepted: totals.accepted + clicksIn(batch.rows) + batch.dropped, dropped },
+  get pending(): number {
+    return this.#counter.pending + this.#writer.unwritten
+  }
+
+  get spooled(): number {
+    return [...this.#inherited].reduce((sum, { spooled }) => sum + spooled, this.#writer.sender?.spooled ?? 0)
+  }
+
+  start(): void {
+    this.#schedule()
+    void this.#send()
+  }
+
+  async flush(): Promise<void> {
+    await this.#write()
+    await this.#sending
+    await this.#send()
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true
+    clearTimeout(this.#timer)
+    await this.#writing
+    let late: NodeJS.Timeout | undefined
+    await Promise.race([
+      this.#finish().catch((error: unknown) => {
+        this.#options.onError(error, 'the click spool could not be closed')
+      }),
+      new Promise<void>((resolve) => (late = setTimeout(resolve, this.#options.stopMs))),
+    ])
+    clearTimeout(late)
+    this.#writer.sender?.spool.release()
+    for (const { spool } of this.#inherited) spool.release()
+  }
+
+  #schedule(): void {
+    // A batch belongs to one hour.
+    const toHourMs = hourMs - (this.#options.nowMs() % hourMs)
+    const run = (): void => {
+      if (!this.#stopped) this.#schedule()
+      void this.#write().then(() => this.#send())
+    }
+    this.#timer = setTimeout(run, Math.min(this.#options.everyMs, toHourMs + 1))
+  }
+
+  #write(): Promise<void> {
+    this.#writing ??= this.#writer.write(this.#counter.drain).finally(() => {
+      this.#writing = undefined
+    })
+    return this.#writing
+  }
+
+  #send(): Promise<void> {
+    this.#sending ??= this.#sendAll()
+      .catch((error: unknown) => {
+        this.#options.onError(error, 'clicks could not be written to Postgres; they wait in the spool')
+      })
+      .finally(() => {
+        this.#sending = undefined
+      })
+    return this.#sending
+  }
+
+  async #sendAll(): Promise<void> {
+    await this.#writer.sender?.send(false)
+    if (performance.now() - this.#lookedMs >= this.#options.takeOverEveryMs) {
+      this.#lookedMs = performance.now()
+      for (const spool of await takeOver(this.#root)) this.#inherited.add(this.#senderOf(spool))
+    }
+    for (const sender of this.#inherited) {
+      await sender.send(true)
+      await sender.close()
+      this.#inherited.delete(sender)
+      this.#report(sender, true)
     }
   }
 
-  const fits = async (batch: Spooled): Promise<boolean> =>
-    (await spooledBytes(root)) + toLine(batch).length <= options.maxBytes
-
-  const put = async (batch: Spooled): Promise<void> => {
-    const to = sender ?? (await begin())
-    doubtful = batch
-    await to.spool.append(batch)
-    doubtful = undefined
-    number = batch.number
-    totals = batch.totals
-    to.wrote(totals)
+  async #finish(): Promise<void> {
+    await this.flush()
+    const over = await this.#writer.close()
+    if (over) this.#report(over, true)
   }
 
-  return {
-    get sender() {
-      return sender
-    },
-    get unwritten() {
-      return (doubtful ? clicksIn(doubtful.rows) + doubtful.dropped : 0) + droppedBefore
-    },
-    async write(drain: () => Batch): Promise<void> {
-      try {
-        if (doubtful) await put(doubtful)
-        const batch = drain()
-        if (isEmpty(batch)) return
-        if (!sender) await begin()
-        const whole = numbered({ ...batch, dropped: batch.dropped + droppedBefore })
-        if (await fits(whole)) {
-          await put(whole)
-          droppedBefore = 0
-          return
-        }
-        // The newest are given up. Written down with the next batch that fits; said at once.
-        droppedBefore += batch.dropped + clicksIn(batch.rows)
-        const { accepted, dropped } = totals
-        sender?.wrote({ accepted: accepted + droppedBefore, dropped: dropped + droppedBefore })
-      } catch (error) {
-        options.onError(error, 'clicks could not be written to the spool')
-        if ((error as NodeJS.ErrnoException).code === 'ENOENT') startOver()
-      }
-    },
-    /** On a clean stop, with everything sent. */
-    async close(): Promise<void> {
-      if (!sender || sender.spooled > 0 || doubtful) return
-      await sender.close()
-      options.onReport({ type: 'clicks', spool: sender.spool.id, progress: sender.progress, closed: true })
-      sender = undefined
-    },
+  #senderOf(spool: Spool): Sender {
+    const { sql, onPersisted, onDamaged } = this.#options
+    const sender: Sender = new Sender(spool, sql, {
+      onProgress: () => {
+        this.#report(sender, false)
+      },
+      onPersisted,
+      onDamaged,
+    })
+    return sender
   }
 
-  /** Somebody took this process for dead, and its spool with it. */
-  function startOver(): void {
-    sender?.spool.release()
-    sender = undefined
-    if (doubtful) doubtful = { ...doubtful, number: 1, totals: ofAlone(doubtful) }
-    totals = { accepted: 0, dropped: 0 }
-    number = 0
+  #report({ spool, progress }: Sender, closed: boolean): void {
+    this.#options.onReport({ type: 'clicks', spool: spool.id, progress, closed })
   }
 }
-
-const ofAlone = ({ rows, dropped }: Batch): Totals => ({ accepted: clicksIn(rows) + dropped, dropped })

@@ -73,7 +73,7 @@ function firstOf(batches: readonly Spooled[]): Spooled[] {
 }
 
 export interface SenderHooks {
-  readonly onProgress: (progress: Progress) => void
+  readonly onProgress: () => void
   /** Batches that have just arrived. */
   readonly onPersisted: (batches: readonly Spooled[]) => void
   readonly onDamaged: (lines: number) => void
@@ -158,7 +158,7 @@ export class Sender {
 
   #note(change: Partial<Progress>): void {
     this.#progress = { ...(this.#progress ?? none), ...change }
-    this.#hooks.onProgress(this.#progress)
+    this.#hooks.onProgress()
   }
 
   /** A number counts once: a batch that was written again after a doubtful failure has the same one. */

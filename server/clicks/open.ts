@@ -74,9 +74,7 @@ export function openClicks(config: Config, deps: ClicksDeps): OpenClicks {
       metrics.spoolDamaged.inc(lines)
       log.warn({ lines }, 'batches of the click spool were torn or damaged, and are skipped')
     },
-    onError: (err, what) => {
-      log.debug({ err }, what)
-    },
+    onError: sayingOnce(log),
   })
   metrics.onCollect(() => {
     metrics.clicksSpooled.set(clicks.spooled)
@@ -99,6 +97,17 @@ export function openClicks(config: Config, deps: ClicksDeps): OpenClicks {
       await popularity?.stop()
       await clicks.stop()
     },
+  }
+}
+
+/** The same trouble once a minute: an hour's outage is not 3,600 lines. */
+function sayingOnce(log: Log): (error: unknown, what: string) => void {
+  const saidMs = new Map<string, number>()
+  return (err, what) => {
+    const nowMs = performance.now()
+    if (nowMs - (saidMs.get(what) ?? -Infinity) < 60_000) return
+    saidMs.set(what, nowMs)
+    log.warn({ err }, what)
   }
 }
 

@@ -59,87 +59,107 @@ from links l where l.id = any($1)`
 /** A link that was not hot for so many rounds is forgotten. */
 const keptRounds = 6
 
+type Script = ReturnType<RedisConnection['script']>
+
+const setEachLua = `
+for i, key in ipairs(KEYS) do redis.call('SET', key, ARGV[2 * i - 1], 'PX', ARGV[2 * i]) end`
+
 export function startPopularity(options: PopularityOptions): Popularity {
-  const { sql, redis, ask } = options
-  const random = options.random ?? Math.random
-  const notePopular = redis.script('qlNotePopular', readFileSync(new URL('note_popular.lua', import.meta.url), 'utf8'))
-  const setEach = redis.script('qlSetEach', `for i, key in ipairs(KEYS) do redis.call('SET', key, ARGV[2 * i - 1], 'PX', ARGV[2 * i]) end`) // prettier-ignore
-  const known = new Map<Code, Hot & { round: number }>()
-  let counts = new Map<number, number>()
-  let round = 0
-  let running = Promise.resolve()
+  return new Rounds(options)
+}
 
-  const lifeMs = (ttlS: number): number => Math.round(ttlS * 1000 * (1 + (2 * random() - 1) * options.ttlJitter))
+class Rounds implements Popularity {
+  readonly #options: PopularityOptions
+  readonly #notePopular: Script
+  readonly #setEach: Script
+  readonly #known = new Map<Code, Hot & { round: number }>()
+  readonly #timer: NodeJS.Timeout
+  #counts = new Map<number, number>()
+  #round = 0
+  #running = Promise.resolve()
 
-  const hottest = async (counted: ReadonlyMap<number, number>): Promise<Hot[]> => {
+  constructor(options: PopularityOptions) {
+    const lua = readFileSync(new URL('note_popular.lua', import.meta.url), 'utf8')
+    this.#options = options
+    this.#notePopular = options.redis.script('qlNotePopular', lua)
+    this.#setEach = options.redis.script('qlSetEach', setEachLua)
+    this.#timer = setInterval(() => {
+      this.#running = this.#run().catch(() => undefined)
+    }, options.everyMs)
+    this.#timer.unref()
+  }
+
+  note(batches: readonly Spooled[]): void {
+    for (const { rows } of batches) {
+      for (const [linkId, clicks] of rows) this.#counts.set(linkId, (this.#counts.get(linkId) ?? 0) + clicks)
+    }
+  }
+
+  hot(): Code[] {
+    return [...this.#known.values()].sort((a, b) => b.perMinute - a.perMinute).map(({ code }) => code)
+  }
+
+  lifeS(code: Code): number | undefined {
+    const link = this.#known.get(code)
+    return link && matrixLifeS(link.perMinute, link.changed)
+  }
+
+  async stop(): Promise<void> {
+    clearInterval(this.#timer)
+    await this.#running
+  }
+
+  async #run(): Promise<void> {
+    const counted = this.#counts
+    this.#counts = new Map()
+    this.#round++
+    for (const [code, { round }] of this.#known) if (this.#round - round > keptRounds) this.#known.delete(code)
+    const links = await this.#hottest(counted)
+    if (links.length === 0) return
+    const without = await this.#tell(links)
+    for (const link of links) this.#known.set(link.code, { ...link, round: this.#round })
+    await this.#describe(without)
+  }
+
+  async #hottest(counted: ReadonlyMap<number, number>): Promise<Hot[]> {
+    const { sql, minClicks, maxLinks } = this.#options
     const top = [...counted]
-      .filter(([, clicks]) => clicks >= options.minClicks)
+      .filter(([, clicks]) => clicks >= minClicks)
       .sort(([, a], [, b]) => b - a)
-      .slice(0, options.maxLinks)
+      .slice(0, maxLinks)
     if (top.length === 0) return []
     const facts = await sql.query<LinkFacts>(factsSql, [top.map(([id]) => id)], 'ql-link-facts')
     return facts.map((link) => ({ ...link, clicks: counted.get(link.id) ?? 0, perMinute: 0 }))
   }
 
-  const tell = async (links: readonly Hot[]): Promise<Hot[]> => {
+  /** Answers those without a meta key. */
+  async #tell(links: readonly Hot[]): Promise<Hot[]> {
+    const { ask, hotTtlS } = this.#options
     const keys = links.flatMap(({ code }) => [`ql:v1:hot:${code}`, `ql:v1:meta:${code}`])
-    const args = [Math.floor(Date.now() / 1000), lifeMs(options.hotTtlS), ...links.map(({ clicks }) => clicks)]
-    const answers = (await ask(() => notePopular(keys, args))) as [number, number][]
-    links.forEach((link, i) => (link.perMinute = answers[i]?.[0] ?? 0))
+    const args = [Math.floor(Date.now() / 1000), this.#lifeMs(hotTtlS), ...links.map(({ clicks }) => clicks)]
+    const answers = (await ask(() => this.#notePopular(keys, args))) as [number, number][]
+    links.forEach((link, i) => {
+      link.perMinute = answers[i]?.[0] ?? 0
+    })
     return links.filter((_, i) => answers[i]?.[1] !== 1)
   }
 
-  const describe = async (links: readonly Hot[]): Promise<void> => {
+  async #describe(links: readonly Hot[]): Promise<void> {
     if (links.length === 0) return
-    const totals = await sql.query<{ code: Code; clicks: number }>(
-      totalsSql,
-      [links.map(({ id }) => id)],
-      'ql-click-totals',
-    )
+    const { sql, ask, metaTtlS } = this.#options
+    const ids = links.map(({ id }) => id)
+    const totals = await sql.query<{ code: Code; clicks: number }>(totalsSql, [ids], 'ql-click-totals')
     const clicksOf = new Map(totals.map(({ code, clicks }) => [code, clicks]))
     const values = links.flatMap(({ code, expires, status }) => [
       JSON.stringify({ c: clicksOf.get(code) ?? 0, ...(expires === null ? {} : { e: expires }), s: status }),
-      lifeMs(options.metaTtlS),
+      this.#lifeMs(metaTtlS),
     ])
-    await ask(() =>
-      setEach(
-        links.map(({ code }) => `ql:v1:meta:${code}`),
-        values,
-      ),
-    )
+    const keys = links.map(({ code }) => `ql:v1:meta:${code}`)
+    await ask(() => this.#setEach(keys, values))
   }
 
-  const run = async (): Promise<void> => {
-    const counted = counts
-    counts = new Map()
-    round++
-    for (const [code, { round: seen }] of known) if (round - seen > keptRounds) known.delete(code)
-    const links = await hottest(counted)
-    if (links.length === 0) return
-    const without = await tell(links)
-    for (const link of links) known.set(link.code, { ...link, round })
-    await describe(without)
-  }
-
-  const timer = setInterval(() => {
-    running = run().catch(() => undefined)
-  }, options.everyMs)
-  timer.unref()
-
-  return {
-    note(batches) {
-      for (const { rows } of batches) {
-        for (const [linkId, clicks] of rows) counts.set(linkId, (counts.get(linkId) ?? 0) + clicks)
-      }
-    },
-    hot: () => [...known.values()].sort((a, b) => b.perMinute - a.perMinute).map(({ code }) => code),
-    lifeS(code) {
-      const link = known.get(code)
-      return link && matrixLifeS(link.perMinute, link.changed)
-    },
-    async stop() {
-      clearInterval(timer)
-      await running
-    },
+  #lifeMs(ttlS: number): number {
+    const { ttlJitter, random = Math.random } = this.#options
+    return Math.round(ttlS * 1000 * (1 + (2 * random() - 1) * ttlJitter))
   }
 }

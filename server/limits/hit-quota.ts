@@ -19,6 +19,7 @@
 // of another limit retires it, which is what makes a changed limit bind as fast as any change of a link.
 import type { Link } from '../link.ts'
 import type { DatabaseClock } from './database-clock.ts'
+import type { Terms } from './hit-counters.ts'
 import { Lease, type Verdict } from './hit-lease.ts'
 import type { HitSupply, Supplied } from './hit-supply.ts'
 
@@ -59,65 +60,158 @@ export interface HitQuotaDeps {
 const standsMs = { used_up: 1000, no_limit: 1000, gone: 1000, ungranted: 500, unknown: 200 } as const
 
 export function createHitQuota(deps: HitQuotaDeps): HitQuota {
-  const { supply, clock, nowMs, bounds } = deps
-  const leases = new Map<number, Lease>()
-  const returning = new Set<Promise<void>>()
-  let closed = false
+  return new Quota(deps)
+}
 
-  const giveBack = (lease: Lease, units = lease.empty()): void => {
-    if (units === 0) return
-    const back = supply.giveBack(lease.terms, lease.month, units).catch(() => undefined)
-    returning.add(back)
-    void back.finally(() => returning.delete(back))
+class Quota implements HitQuota {
+  readonly #deps: HitQuotaDeps
+  readonly #leases = new Map<number, Lease>()
+  readonly #returning = new Set<Promise<void>>()
+  readonly #timer: NodeJS.Timeout
+  #closed = false
+
+  constructor(deps: HitQuotaDeps) {
+    this.#deps = deps
+    this.#timer = setInterval(() => {
+      this.#returnIdle()
+    }, deps.bounds.lookEveryMs)
+    this.#timer.unref()
   }
 
-  const retire = (lease: Lease): void => {
-    lease.retired = true
-    if (leases.get(lease.terms.linkId) === lease) leases.delete(lease.terms.linkId)
-    giveBack(lease)
+  get leases(): number {
+    return this.#leases.size
   }
 
-  const open = (link: Link, limit: number): Lease => {
-    if (leases.size >= bounds.leases) {
-      const [oldest] = leases.values()
-      if (oldest) retire(oldest)
+  leaseOf(link: Link): Lease | undefined {
+    const { id, version, monthlyHits } = link
+    const held = this.#leases.get(id)
+    if (monthlyHits === null) {
+      if (held && version > held.terms.version) this.#retire(held)
+      return undefined
     }
-    const { code, id: linkId, version } = link
-    const lease = new Lease({ code, linkId, version, limit }, ask)
-    leases.set(linkId, lease)
+    // An older copy, still under way, does not bring old terms back.
+    if (held && (held.terms.limit === monthlyHits || version <= held.terms.version)) {
+      if (version > held.terms.version) held.terms = { ...held.terms, version }
+      return held
+    }
+    if (held) this.#retire(held)
+    return this.#open({ code: link.code, linkId: id, version, limit: monthlyHits })
+  }
+
+  acquire(asked: Lease, spends: boolean, isWanted: () => boolean): Promise<Verdict> {
+    if (this.#closed) return Promise.resolve('unknown')
+    const { linkId } = asked.terms
+    const lease = asked.retired ? (this.#leases.get(linkId) ?? this.#open(asked.terms)) : asked
+    const verdict = lease.waiters.length === 0 ? this.#verdictOf(lease, spends) : undefined
+    if (verdict !== undefined) return Promise.resolve(verdict)
+    if (lease.waiters.length >= this.#deps.bounds.waiters) return Promise.resolve('overloaded')
+    return new Promise((resolve) => {
+      lease.waiters.push({ spends, sinceMs: this.#deps.nowMs(), isWanted, resolve })
+      this.#ask(lease)
+    })
+  }
+
+  secondsToMonthEnd(): number {
+    const { clock } = this.#deps
+    return Math.max(1, Math.ceil((clock.month().endsMs - clock.nowMs()) / 1000))
+  }
+
+  clockMoved(): void {
+    const { clock } = this.#deps
+    const { name, endsMs } = clock.month()
+    for (const lease of this.#leases.values()) {
+      if (lease.month !== '') lease.untilMs = lease.month === name ? clock.toMonotonicMs(endsMs) : -Infinity
+    }
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#timer)
+    this.#closed = true
+    for (const lease of this.#leases.values()) {
+      for (const { resolve } of lease.waiters.splice(0)) resolve('unknown')
+      this.#retire(lease)
+    }
+    await Promise.all(this.#returning)
+  }
+
+  #open(terms: Terms): Lease {
+    if (this.#leases.size >= this.#deps.bounds.leases) {
+      const [oldest] = this.#leases.values()
+      if (oldest) this.#retire(oldest)
+    }
+    const lease = new Lease(terms, this.#ask)
+    this.#leases.set(terms.linkId, lease)
     return lease
   }
 
-  const verdictOf = (lease: Lease, spends: boolean): Verdict | undefined => {
+  #retire(lease: Lease): void {
+    const { linkId } = lease.terms
+    lease.retired = true
+    if (this.#leases.get(linkId) === lease) this.#leases.delete(linkId)
+    this.#giveBack(lease, lease.empty())
+  }
+
+  #giveBack(lease: Lease, units: number): void {
+    if (units === 0) return
+    const back = this.#deps.supply.giveBack(lease.terms, lease.month, units).catch(() => undefined)
+    this.#returning.add(back)
+    void back.finally(() => this.#returning.delete(back))
+  }
+
+  #verdictOf(lease: Lease, spends: boolean): Verdict | undefined {
+    const { nowMs, onRejected, onUngranted } = this.#deps
     const now = nowMs()
     if (spends ? lease.spend(now) : lease.left > 0 && now < lease.untilMs) return 'granted'
-    switch (lease.standsAt(now)) {
-      case 'used_up':
-        deps.onRejected()
-        return 'used_up'
-      case 'no_limit':
-        return 'granted'
-      case 'ungranted':
-        if (spends) deps.onUngranted(lease.terms.linkId)
-        return 'granted'
-      case 'gone':
-        return 'gone'
-      case 'unknown':
-        return 'unknown'
-      case 'none':
-        return undefined
-    }
+    const standing = lease.standsAt(now)
+    if (standing === 'none') return undefined
+    if (standing === 'used_up') onRejected()
+    if (standing === 'ungranted' && spends) onUngranted(lease.terms.linkId)
+    return standing === 'ungranted' || standing === 'no_limit' ? 'granted' : standing
+  }
+
+  /** Asks for the next bundle, unless that is under way. */
+  readonly #ask = (lease: Lease): void => {
+    if (lease.asking || lease.retired || this.#closed) return
+    lease.asking = true
+    void this.#deps.supply
+      .bundle(lease.terms)
+      .catch(() => 'unknown' as const)
+      .then((found) => {
+        lease.asking = false
+        this.#learn(lease, found)
+        if (lease.retired || this.#closed) this.#moveOn(lease)
+        else this.#serveWaiters(lease)
+        if (lease.waiters.length > 0) this.#ask(lease)
+      })
+  }
+
+  #learn(lease: Lease, found: Supplied): void {
+    const { clock, whenUngrantable } = this.#deps
+    if (typeof found === 'object') {
+      if (lease.retired || this.#closed) {
+        lease.month = found.month.name
+        this.#giveBack(lease, found.units)
+      } else lease.fill(found.units, found.month, clock.toMonotonicMs(found.month.endsMs))
+    } else if (found !== 'unknown') this.#stand(lease, found)
+    // One deadline that was missed is no outage: whoever waits has a second try.
+    else if (lease.failed) this.#stand(lease, whenUngrantable === 'allow' ? 'ungranted' : 'unknown')
+    lease.failed = found === 'unknown' && !lease.failed && lease.waiters.length > 0
+  }
+
+  #stand(lease: Lease, standing: keyof typeof standsMs): void {
+    const { clock, nowMs } = this.#deps
+    lease.stand(standing, Math.min(nowMs() + standsMs[standing], clock.toMonotonicMs(clock.month().endsMs)))
   }
 
   /** In the order in which they came. */
-  const serveWaiters = (lease: Lease): void => {
+  #serveWaiters(lease: Lease): void {
     const waiters = lease.waiters
     lease.waiters = []
-    const now = nowMs()
+    const { nowMs, bounds } = this.#deps
     for (const [i, waiter] of waiters.entries()) {
-      const verdict = waiter.isWanted() ? verdictOf(lease, waiter.spends) : 'unknown'
+      const verdict = waiter.isWanted() ? this.#verdictOf(lease, waiter.spends) : 'unknown'
       if (verdict !== undefined) waiter.resolve(verdict)
-      else if (now - waiter.sinceMs > bounds.waitMs) waiter.resolve('overloaded')
+      else if (nowMs() - waiter.sinceMs > bounds.waitMs) waiter.resolve('overloaded')
       else {
         lease.waiters = [...waiters.slice(i), ...lease.waiters]
         return
@@ -125,107 +219,20 @@ export function createHitQuota(deps: HitQuotaDeps): HitQuota {
     }
   }
 
-  const learn = (lease: Lease, found: Supplied): void => {
-    const now = nowMs()
-    const stand = (standing: keyof typeof standsMs): void => {
-      lease.stand(standing, Math.min(now + standsMs[standing], clock.toMonotonicMs(clock.month().endsMs)))
-    }
-    if (typeof found === 'object') {
-      if (lease.retired || closed) {
-        lease.month = found.month.name
-        giveBack(lease, found.units)
-      } else lease.fill(found.units, found.month, clock.toMonotonicMs(found.month.endsMs))
-    } else if (found !== 'unknown') stand(found)
-    // One deadline that was missed is no outage: whoever waits has a second try.
-    else if (lease.failed) stand(deps.whenUngrantable === 'allow' ? 'ungranted' : 'unknown')
-    lease.failed = found === 'unknown' && !lease.failed && lease.waiters.length > 0
-  }
-
-  const ask = (lease: Lease): void => {
-    if (lease.asking || lease.retired || closed) return
-    lease.asking = true
-    void supply
-      .bundle(lease.terms)
-      .catch(() => 'unknown' as const)
-      .then((found) => {
-        lease.asking = false
-        learn(lease, found)
-        if (lease.retired || closed) moveOn(lease)
-        else serveWaiters(lease)
-        if (lease.waiters.length > 0) ask(lease)
-      })
-  }
-
   /** Those who wait at a lease that is over wait at its successor. */
-  const moveOn = (lease: Lease): void => {
+  #moveOn(lease: Lease): void {
     for (const { spends, isWanted, resolve } of lease.waiters.splice(0)) {
-      void acquire(lease, spends, isWanted).then(resolve)
+      void this.acquire(lease, spends, isWanted).then(resolve)
     }
   }
 
-  const current = (lease: Lease): Lease => {
-    if (!lease.retired) return lease
-    const { linkId, code, limit, version } = lease.terms
-    return leases.get(linkId) ?? open({ id: linkId, code, version } as Link, limit)
-  }
-
-  const acquire = (asked: Lease, spends: boolean, isWanted: () => boolean): Promise<Verdict> => {
-    const lease = current(asked)
-    const verdict = closed ? 'unknown' : lease.waiters.length === 0 ? verdictOf(lease, spends) : undefined
-    if (verdict !== undefined) return Promise.resolve(verdict)
-    if (lease.waiters.length >= bounds.waiters) return Promise.resolve('overloaded')
-    return new Promise((resolve) => {
-      lease.waiters.push({ spends, sinceMs: nowMs(), isWanted, resolve })
-      ask(lease)
-    })
-  }
-
-  const looks = Math.max(1, Math.round(bounds.idleMs / bounds.lookEveryMs))
-  const look = (): void => {
-    for (const lease of leases.values()) {
-      lease.quietLooks = lease.left === lease.lookedAtLeft && lease.waiters.length === 0 ? lease.quietLooks + 1 : 0
+  #returnIdle(): void {
+    const { idleMs, lookEveryMs } = this.#deps.bounds
+    for (const lease of this.#leases.values()) {
+      const isQuiet = lease.left === lease.lookedAtLeft && lease.waiters.length === 0
+      lease.quietLooks = isQuiet ? lease.quietLooks + 1 : 0
       lease.lookedAtLeft = lease.left
-      if (lease.quietLooks >= looks && !lease.asking) retire(lease)
+      if (lease.quietLooks * lookEveryMs >= idleMs && !lease.asking) this.#retire(lease)
     }
-  }
-  const timer = setInterval(look, bounds.lookEveryMs)
-  timer.unref()
-
-  return {
-    leaseOf(link) {
-      const { id, version, monthlyHits } = link
-      const held = leases.get(id)
-      if (monthlyHits === null) {
-        if (held && version > held.terms.version) retire(held)
-        return undefined
-      }
-      // An older copy, still under way, does not bring old terms back.
-      if (held && (held.terms.limit === monthlyHits || version <= held.terms.version)) {
-        if (version > held.terms.version) held.terms = { ...held.terms, version }
-        return held
-      }
-      if (held) retire(held)
-      return open(link, monthlyHits)
-    },
-    acquire,
-    secondsToMonthEnd: () => Math.max(1, Math.ceil((clock.month().endsMs - clock.nowMs()) / 1000)),
-    clockMoved() {
-      const { name, endsMs } = clock.month()
-      for (const lease of leases.values()) {
-        if (lease.month !== '') lease.untilMs = lease.month === name ? clock.toMonotonicMs(endsMs) : -Infinity
-      }
-    },
-    get leases() {
-      return leases.size
-    },
-    async close() {
-      clearInterval(timer)
-      closed = true
-      for (const lease of leases.values()) {
-        for (const { resolve } of lease.waiters.splice(0)) resolve('unknown')
-        retire(lease)
-      }
-      await Promise.all(returning)
-    },
   }
 }

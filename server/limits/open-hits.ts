@@ -2,6 +2,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { limits, type Config } from '../config.ts'
 import type { Breaker } from '../connections/breaker.ts'
+import { withDeadline } from '../connections/deadline.ts'
 import type { Sql } from '../connections/postgres.ts'
 import { askPostgres } from './ask-postgres.ts'
 import type { DatabaseClock } from './database-clock.ts'
@@ -64,17 +65,20 @@ export function openHits(config: Pick<Config, 'dbTimeoutMs' | 'hitQuotaUngrantab
     settledMs: 2 * limits.hitIdleMs,
   })
   return {
-    leaseOf: quota.leaseOf,
-    acquire: quota.acquire,
-    secondsToMonthEnd: quota.secondsToMonthEnd,
-    clockMoved: quota.clockMoved,
+    leaseOf: (link) => quota.leaseOf(link),
+    acquire: (lease, spends, isWanted) => quota.acquire(lease, spends, isWanted),
+    secondsToMonthEnd: () => quota.secondsToMonthEnd(),
+    clockMoved: () => {
+      quota.clockMoved()
+    },
     get leases() {
       return quota.leases
     },
     room,
     async close() {
       clearInterval(looking)
-      await quota.close()
+      // What does not get back in time is forfeited.
+      await withDeadline(quota.close(), limits.hitStopMs, 'giving hits back').catch(() => undefined)
     },
   }
 }

