@@ -40,7 +40,7 @@ module.exports = {
     {
       name: 'only-the-process-knows-the-app',
       severity: 'error',
-      from: { path: '^server/', pathNot: ['^server/(main|worker)\\.ts$', tests] },
+      from: { path: '^server/', pathNot: ['^server/main\\.ts$', tests] },
       to: { path: '^server/app\\.ts$' },
     },
     {

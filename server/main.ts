@@ -5,12 +5,12 @@ import { ConfigError, limits, loadConfig, type Config } from './config.ts'
 import { openPostgres } from './connections/postgres.ts'
 import { openRedis } from './connections/redis.ts'
 import { upkeep } from './links/upkeep.ts'
-import { Refused } from './refusal.ts'
-import { supervise } from './supervisor.ts'
+import { Refused } from './processes/refusal.ts'
+import { supervise } from './processes/supervisor.ts'
 import { readBuild } from './telemetry/build.ts'
 import { createLog, type Log } from './telemetry/log.ts'
 import { createMetrics } from './telemetry/metrics.ts'
-import { work } from './worker.ts'
+import { work } from './processes/worker.ts'
 
 const probeMs = 1000
 

@@ -1,5 +1,5 @@
 // Why QuickLink cannot start here, as one sentence that names what to change.
-import { ConfigError, type Config } from './config.ts'
+import { ConfigError, type Config } from '../config.ts'
 
 /** Its message is for the person who started QuickLink. */
 export class Refused extends Error {

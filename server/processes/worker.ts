@@ -1,13 +1,13 @@
 // A worker process: runs the app, answers its primary, and ends once and cleanly, whoever asks for it and how often.
 import cluster from 'node:cluster'
-import type { ClicksReport } from './clicks/books.ts'
-import { limits, type Config } from './config.ts'
+import type { ClicksReport } from '../clicks/books.ts'
+import { limits, type Config } from '../config.ts'
 import { stopSignals, type ToPrimary, type ToWorker } from './ipc.ts'
-import { PrimaryCounters } from './limits/primary-counters.ts'
+import { PrimaryCounters } from '../limits/primary-counters.ts'
 import { refusal } from './refusal.ts'
-import type { Log } from './telemetry/log.ts'
-import type { Metrics } from './telemetry/metrics.ts'
-import { createReporter } from './telemetry/report.ts'
+import type { Log } from '../telemetry/log.ts'
+import type { Metrics } from '../telemetry/metrics.ts'
+import { createReporter } from '../telemetry/report.ts'
 
 interface RunningApp {
   readonly port: number

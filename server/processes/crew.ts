@@ -1,7 +1,7 @@
 // The workers: each is a slot that is always filled, with a patience that grows while its worker keeps dying.
 import cluster, { type Worker } from 'node:cluster'
 import type { ToPrimary, ToWorker } from './ipc.ts'
-import type { Log } from './telemetry/log.ts'
+import type { Log } from '../telemetry/log.ts'
 
 const firstDelayMs = 100
 const maxDelayMs = 10_000
