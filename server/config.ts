@@ -235,7 +235,9 @@ export const limits = {
   /** Changes that a pass looks up and writes at a time: bounds how long one script holds Redis. */
   passChunk: 500,
   /** When there are more: codes that it makes Redis forget at a time, for about as long. */
-  passBulk: 2000,
+  passBulk: 1500,
+  /** Milliseconds between two such parts, for the redirects that share the processors. */
+  passPaceMs: 4,
   /** Milliseconds that a pass leaves such a list to the process that is faster, before it looks again. */
   passYieldMs: 100,
   /** Milliseconds for one step of a pass. */

@@ -8,6 +8,7 @@
 // There is no leader and no lock: passes of all processes run side by side, and whoever moves the cursor first has done
 // the work for the others. Of a long list of changes (a bulk load) only the codes are read, and what Redis holds of them
 // is forgotten instead of rewritten: whoever is asked for one of them asks Postgres, and fills.
+import { setTimeout as pause } from 'node:timers/promises'
 import { limits } from '../config.ts'
 import type { Code, Known } from '../link.ts'
 import { withDeadline } from '../connections/deadline.ts'
@@ -63,11 +64,12 @@ export function createPass(deps: PassDeps): Pass {
     if (!idle) {
       if ((await step(cache.advance(held, JSON.stringify(next), latest(changes), forget))) === 'moved') {
         // Somebody else works off the long list: reading every part of it too would only slow that down.
-        if (forget.length > 0) await new Promise((resolve) => setTimeout(resolve, limits.passYieldMs))
+        if (forget.length > 0) await pause(limits.passYieldMs)
         return 'again'
       }
       for (const { ageS } of changes) deps.onApplied(ageS)
     }
+    if (next.to !== undefined) await pause(limits.passPaceMs)
     // A chunk of a longer list, or the end of a list that began before this step: there may be more.
     return next.to === undefined && since.to === undefined ? 'fresh' : 'again'
   }
