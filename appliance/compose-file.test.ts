@@ -1,4 +1,4 @@
-// What the compose files promise, read from them; that it works is shown by acceptance.ts, which needs an engine.
+// What the compose files promise, read from them; that it works is shown by acceptance/, which needs an engine.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'

@@ -195,7 +195,7 @@ export const service = dashboard({
         }),
         graph({
           title: 'Wrong answers that the checker found',
-          what: 'Must be 0. Above: keep the log line, and invalidate the code (POST /api/v1/cache/invalidate).',
+          what: 'Must be 0. Above: keep the log line, and invalidate the code (POST /api/v1/cache/invalidate). Alert: QuickLinkStaleAnswers.',
           unit: 'short',
           line: 1,
           queries: { found: 'sum(increase(quicklink_stale_answers_found_total[$__rate_interval]))' },

@@ -1,0 +1,62 @@
+// The compose files as they are, on a Docker engine that has (or can pull) the images: what the README promises of the
+// appliance, step by step. Everything is removed at the end.
+//   node appliance/acceptance/main.ts          all of it, about 10 minutes, most of them waiting for alerts
+//   node appliance/acceptance/main.ts quick    without making alerts ring
+import { compose, composed } from '../compose.ts'
+import { firstStart } from './first-start.ts'
+import { load } from './load.ts'
+import { alertsEnd, alertsRing, calm, isMonitored, queriesAnswer } from './monitoring.ts'
+import { doctor, restarts } from './operation.ts'
+import { upgrades } from './replicas.ts'
+import { restores } from './restoring.ts'
+import { isSafe, scan } from './safety.ts'
+import { createLink, leftOver, removeAll, replicated } from './stand.ts'
+import { check, counts, step } from './steps.ts'
+
+const quick = process.argv[2] === 'quick'
+
+async function underTraffic(codes: readonly string[]): Promise<void> {
+  const traffic = load(codes, calm)
+  if (!quick) await alertsRing(traffic)
+  await doctor()
+  await queriesAnswer()
+  if (!quick) await alertsEnd()
+  await step('and all the while, no redirect failed', () => traffic.allRedirected())
+}
+
+async function all(): Promise<void> {
+  await compose(['down', '-v', '--remove-orphans'], { env: replicated })
+  const before = await scan()
+  await firstStart()
+  // Nothing else can be said of what does not start.
+  if (counts.failed > 0) return
+  await isSafe(before)
+  await isMonitored()
+  const codes = ['first']
+  while (codes.length < 200) codes.push(await createLink(`https://example.com/${codes.length}`))
+  await underTraffic(codes)
+  await restarts()
+  await restores()
+  await upgrades(codes)
+  await step('`down -v` leaves nothing', async () => {
+    await composed(['down', '-v', '--remove-orphans'], { env: replicated })
+    const left = await leftOver()
+    check(left.length === 0, `left: ${left.join(', ')}`)
+    return undefined
+  })
+}
+
+try {
+  await all()
+} catch (error) {
+  counts.failed++
+  console.log(`FAILED  ${(error as Error).stack ?? String(error)}`)
+} finally {
+  if (counts.failed > 0) {
+    const { text, errors } = await compose(['logs', '--no-color', '--tail', '30'])
+    console.log(`\n${(await compose(['ps', '-a'])).text}\n${text}${errors}`)
+  }
+  await removeAll()
+}
+console.log(`\n${counts.passed} passed, ${counts.failed} failed`)
+process.exit(counts.failed === 0 ? 0 : 1)
