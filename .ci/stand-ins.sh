@@ -169,6 +169,7 @@ LABEL quicklink.stand-in="a placeholder that answers Grafana's health check, and
 COPY grafana.sh /run.sh
 RUN install -d /placeholder/api /var/lib/grafana && echo '{"database":"ok"}' >/placeholder/api/health && chown 472:0 /var/lib/grafana
 USER 472
+STOPSIGNAL SIGKILL
 ENTRYPOINT ["/run.sh"]
 DOCKERFILE
 # The tests' containers ask for the majors.

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { loadConfig } from '../server/config.ts'
 import { type Places, Refusal, readJson, shown } from '../embedded/paths.ts'
+import { runningPrometheus } from '../embedded/prometheus.ts'
 import { askRedis } from '../embedded/redis-process.ts'
 import { fetchOps, runningServer } from '../embedded/server.ts'
 import type { Patient } from './doctor.ts'
@@ -13,6 +14,7 @@ interface Service {
 export function embeddedPatient(places: Places): Patient {
   const server = runningServer(places)
   if (!server) throw new Refusal('QuickLink is not running here: `make up` first.')
+  const prometheus = runningPrometheus(places)
   const { port, password } = readJson<Service>(places.redisFile) ?? {}
   const hasRedis = existsSync(places.redisUrlFile) && port !== undefined && password !== undefined
   return {
@@ -36,7 +38,7 @@ export function embeddedPatient(places: Places): Patient {
       const lines = readFileSync(`/proc/${server.pid}/environ`, 'utf8').split('\0')
       return Promise.resolve({ ...loadConfig(Object.fromEntries(lines.map((line) => [line.replace(/=.*/s, ''), line.replace(/^[^=]*=/s, '')]))) }) // prettier-ignore
     },
-    prometheus: undefined,
+    prometheus: prometheus && (async (path) => (await fetch(prometheus.url + path)).text()),
     exposed: async () => {
       if (!hasRedis) return []
       const bound = (await askRedis(port, password, 'config get bind'))?.trim().split(/\r?\n/).at(-1)

@@ -1,11 +1,13 @@
 // In reverse order, so that the server can still write what it holds. Data stays.
 import { type Places, Refusal, type Say } from './paths.ts'
 import { stopPostgres } from './postgres.ts'
+import { stopPrometheus } from './prometheus.ts'
 import { stopRedis } from './redis.ts'
 import { stopServer } from './server.ts'
 
 export async function down(places: Places, say: Say): Promise<void> {
   const parts = [
+    ['Prometheus', stopPrometheus],
     ['QuickLink', stopServer],
     ['Redis', stopRedis],
     ['Postgres', stopPostgres],

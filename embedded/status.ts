@@ -1,6 +1,7 @@
 // What is up, from the processes themselves, and what the server says about itself, if it answers.
 import { type Places, type Say } from './paths.ts'
 import { postgresVersion } from './postgres.ts'
+import { runningPrometheus } from './prometheus.ts'
 import { redisVersion } from './redis.ts'
 import { fetchOps, runningServer } from './server.ts'
 
@@ -22,6 +23,8 @@ export async function status(places: Places, say: Say): Promise<void> {
   )
   row('Postgres', postgres !== undefined, postgres && `PostgreSQL ${postgres.version}  (127.0.0.1:${postgres.port})`)
   row('Redis', redis !== undefined, redis && `${redis.version}  (127.0.0.1:${redis.port})`)
+  const prometheus = runningPrometheus(places)
+  row('Prometheus', prometheus !== undefined, prometheus && `Prometheus ${prometheus.version}  (${prometheus.url})`)
   if (!server) return
   const summary = ready?.text && parsed(ready.text)
   if (summary) say(`\nreadyz     ${JSON.stringify(summary)}`)

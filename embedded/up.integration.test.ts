@@ -7,6 +7,8 @@ import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, inject, test } from 'vitest'
 import { projectDir } from './paths.ts'
 import { freePort } from './process.ts'
+import { onPath } from './redis-process.ts'
+import { waitFor } from '../server/testing/wait-for.ts'
 
 interface Outcome {
   readonly code: number
@@ -58,6 +60,9 @@ test(
   async () => {
     const first = await command('up')
     expect(first).toMatchObject({ code: 0 })
+    expect(first.text).toMatch(
+      onPath('prometheus') ? /^Prometheus, with the alerts, is at/m : /^Nothing watches it: install/m,
+    )
     const link = JSON.parse(await printedCurl(first.text)) as { code: string; url: string }
     expect(link.url).toBe('https://example.com/')
     for (const file of ['owner-key', 'database-url', 'redis-url', 'postgres.json', 'redis.json', 'redis/redis.conf']) {
@@ -81,6 +86,25 @@ test(
     expect((await command('status')).text).toMatch(/QuickLink +down\nPostgres +down\nRedis +down/)
   },
 )
+
+const watched = { timeout: 90_000, skip: onPath('prometheus') === undefined }
+test("the system's Prometheus scrapes it, under the name that the alerts know", watched, async () => {
+  const more = { DATA_DIR: `${dataDir}-watched`, PORT: String(await freePort()), OPS_PORT: String(await freePort()) }
+  try {
+    const { text } = await command('up', more)
+    const [, url = ''] = /Prometheus, with the alerts, is at (\S+);/.exec(text) ?? []
+    await waitFor(async () => {
+      const answer = await fetch(`${url}/api/v1/query?query=${encodeURIComponent('up{job="quicklink"} == 1')}`)
+      const { data } = (await answer.json()) as { data: { result: unknown[] } }
+      expect(data.result).toHaveLength(1)
+      return true
+    }, { deadlineMs: 40_000, everyMs: 500 }) // prettier-ignore
+    expect((await command('status', more)).text).toMatch(/Prometheus +up/)
+    expect((await command('doctor', more)).text).toMatch(/^ok +Alerts on the hit rate/m)
+  } finally {
+    expect((await command('down', more)).text).toMatch(/Prometheus +stopped/)
+  }
+})
 
 test('a taken port, an impossible value and another mode are each refused with a sentence', async () => {
   const server = createServer()

@@ -4,6 +4,7 @@ import { type Config, ConfigError, loadConfig } from '../server/config.ts'
 import { type Places, Refusal, type Say, makeDataDir, placesIn, readText, shown, writePrivate } from './paths.ts'
 import { startPostgres } from './postgres.ts'
 import { freePort, isOurs, portProblem, until } from './process.ts'
+import { runningPrometheus, startPrometheus } from './prometheus.ts'
 import { startRedis } from './redis.ts'
 import { type RunningServer, fetchOps, isReady, runningServer, startServer } from './server.ts'
 
@@ -33,6 +34,7 @@ export async function up(env: NodeJS.ProcessEnv, say: Say): Promise<void> {
     say(`Starting QuickLink (log: ${shown(places.logFile)})`)
     const server = await startServer(places, serverEnv(env, places, urls, redis !== undefined), urls)
     await sayIfDegraded(server, redis !== undefined, say)
+    await startPrometheus(places, server.opsUrl, say)
     closingLines(places, server, env, say)
   })
 }
@@ -132,7 +134,7 @@ function closingLines(places: Places, server: RunningServer, env: NodeJS.Process
   say('')
   say(`QuickLink is running at ${server.url}`)
   say(`The owner key is in ${keyIsIn}`)
-  say('Grafana and alerts come with Docker only (MODE=docker); metrics are at ' + server.opsUrl + '/metrics')
+  say(monitoring(places, server))
   say('Make a first link:')
   say('')
   say(
@@ -140,6 +142,13 @@ function closingLines(places: Places, server: RunningServer, env: NodeJS.Process
       `-H 'Content-Type: application/json' -d '{"url":"https://example.com/"}'`,
   )
   say('')
+}
+
+function monitoring(places: Places, { opsUrl }: RunningServer): string {
+  const prometheus = runningPrometheus(places)
+  const missing = 'Grafana, Alertmanager and the exporters come with Docker only'
+  if (prometheus) return `Prometheus, with the alerts, is at ${prometheus.url}; ${missing}`
+  return `Nothing watches it: install prometheus for the alerts, then make down, make up (metrics: ${opsUrl}/metrics); ${missing}`
 }
 
 const quoteIfNeeded = (path: string): string => (/^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`)

@@ -1,5 +1,7 @@
 // The shared Postgres and Redis as containers, where a Docker engine answers and has the images or can pull them.
+import { join } from 'node:path'
 import { GenericContainer, ImageName, type StartedTestContainer, Wait, getContainerRuntimeClient } from 'testcontainers'
+import { projectDir } from '../../embedded/paths.ts'
 import { newPassword } from './local-services.ts'
 
 export interface DockerServices {
@@ -17,7 +19,7 @@ const images = {
 export async function startDockerServices(redisDatabases: number): Promise<DockerServices | undefined> {
   if (!(await haveImages())) return undefined
   const password = newPassword()
-  const containers = await Promise.all([startPostgres(password), startRedis(password, redisDatabases)])
+  const containers = await allOrNone([startPostgres(password), startRedis(password, redisDatabases)])
   const [postgres, redis] = containers
   const at = (container: StartedTestContainer, port: number): string =>
     `${container.getHost()}:${container.getMappedPort(port)}`
@@ -28,6 +30,14 @@ export async function startDockerServices(redisDatabases: number): Promise<Docke
       await Promise.all(containers.map((container) => container.stop()))
     },
   }
+}
+
+async function allOrNone(starts: [Promise<StartedTestContainer>, Promise<StartedTestContainer>]) {
+  const settled = await Promise.allSettled(starts)
+  const failed = settled.find((each) => each.status === 'rejected')
+  if (!failed) return Promise.all(starts)
+  for (const each of settled) if (each.status === 'fulfilled') await each.value.stop()
+  throw failed.reason
 }
 
 async function haveImages(): Promise<boolean> {
@@ -54,7 +64,17 @@ const startPostgres = (password: string): Promise<StartedTestContainer> =>
 
 const startRedis = (password: string, databases: number): Promise<StartedTestContainer> =>
   new GenericContainer(images.redis)
-    .withCommand(['redis-server', '--requirepass', password, '--databases', String(databases), '--save', ''])
+    .withCopyFilesToContainer([{ source: join(projectDir, 'redis', 'redis.conf'), target: '/redis.conf' }])
+    .withCommand([
+      'redis-server',
+      '/redis.conf',
+      '--requirepass',
+      password,
+      '--databases',
+      String(databases),
+      '--save',
+      '',
+    ])
     .withExposedPorts(6379)
     .withWaitStrategy(Wait.forLogMessage(/Ready to accept connections/))
     .start()

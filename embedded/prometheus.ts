@@ -1,0 +1,100 @@
+// The Prometheus of `make up`: the system's program, if there is one, with the appliance's rules. Nothing needs it.
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { parse } from 'yaml'
+import { type Places, type Say, lastLines, projectDir, readJson, rotate, shown, writeJson } from './paths.ts'
+import { freePort, isOurs, start, stopProcess, until } from './process.ts'
+import { onPath } from './redis-process.ts'
+
+export interface RunningPrometheus {
+  readonly url: string
+  readonly version: string
+}
+
+interface State extends RunningPrometheus {
+  readonly port: number
+  readonly pid: number
+}
+
+interface Program {
+  readonly file: string
+  readonly version: string
+}
+
+const folderOf = ({ dataDir }: Places): string => join(dataDir, 'prometheus')
+const configFileIn = (dir: string): string => join(dir, 'prometheus.yml')
+const stateFileIn = (dir: string): string => join(dir, 'state.json')
+const logFileIn = (dir: string): string => join(dir, 'prometheus.log')
+
+function findPrometheus(): Program | undefined {
+  const file = onPath('prometheus')
+  const [, version] = /version (\d\S*)/.exec(file ? spawnSync(file, ['--version'], { encoding: 'utf8' }).stdout : '') ?? [] // prettier-ignore
+  return file && version ? { file, version } : undefined
+}
+
+/** The appliance's, but for who is scraped: here there are no exporters, and nobody who sends mail. */
+export function configFor(opsUrl: string): object {
+  const dir = join(projectDir, 'prometheus')
+  const { global, rule_files } = parse(readFileSync(join(dir, 'prometheus.yml'), 'utf8')) as {
+    global: object
+    rule_files: string[]
+  }
+  return {
+    global,
+    rule_files: rule_files.map((name) => join(dir, name)),
+    scrape_configs: [{ job_name: 'quicklink', static_configs: [{ targets: [new URL(opsUrl).host] }] }],
+  }
+}
+
+/** Undefined: there is none, or it does not start; that has been said then. */
+export async function startPrometheus(
+  places: Places,
+  opsUrl: string,
+  say: Say,
+): Promise<RunningPrometheus | undefined> {
+  const running = runningPrometheus(places)
+  // It outlives a crash of the rest, with the address of before: a start may bring another.
+  if (running) await stopPrometheus(places)
+  const program = findPrometheus()
+  if (!program) return undefined
+  const dir = folderOf(places)
+  mkdirSync(dir, { recursive: true, mode: 0o700 })
+  // JSON is YAML.
+  writeJson(configFileIn(dir), configFor(opsUrl))
+  rotate(logFileIn(dir))
+  const port = await freePort(readJson<State>(stateFileIn(dir))?.port ?? 9090)
+  const url = `http://127.0.0.1:${port}`
+  const args = [
+    `--config.file=${configFileIn(dir)}`,
+    `--storage.tsdb.path=${join(dir, 'data')}`,
+    // The SLO looks back over 30 days.
+    '--storage.tsdb.retention.time=40d',
+    '--storage.tsdb.retention.size=2GB',
+    `--web.listen-address=127.0.0.1:${port}`,
+    '--web.enable-remote-write-receiver',
+  ]
+  const env = { PATH: process.env['PATH'] }
+  const child = await start({ file: program.file, args, cwd: dir, env, logFile: logFileIn(dir), detached: true })
+  const state: State = { url, port, pid: child.pid, version: program.version }
+  writeJson(stateFileIn(dir), state)
+  const ended = (): boolean => child.exitCode !== null || child.signalCode !== null
+  const ready = async (): Promise<boolean> => (await fetch(`${url}/-/ready`).catch(() => undefined))?.ok ?? false
+  if ((await until(async () => ended() || (await ready()), 30_000, 100)) && !ended()) return state
+  await stopPrometheus(places)
+  say(`Prometheus ${program.version} did not start. The end of ${shown(logFileIn(dir))}:`)
+  say(lastLines(logFileIn(dir), 5))
+  return undefined
+}
+
+export function runningPrometheus(places: Places): RunningPrometheus | undefined {
+  const state = readJson<State>(stateFileIn(folderOf(places)))
+  return isOurs(state?.pid, configFileIn(folderOf(places))) ? (state as State) : undefined
+}
+
+export async function stopPrometheus(places: Places): Promise<'stopped' | 'was not running' | 'does not stop'> {
+  const dir = folderOf(places)
+  const pid = readJson<State>(stateFileIn(dir))?.pid
+  if (!isOurs(pid, configFileIn(dir))) return 'was not running'
+  return (await stopProcess(pid, configFileIn(dir), [['SIGTERM', 15_000], ['SIGKILL', 5000]])) ? 'stopped' : 'does not stop' // prettier-ignore
+}
