@@ -37,7 +37,8 @@ start() {
   if ! command -v dockerd >/dev/null; then
     say 'Installing a Docker engine from the distribution'
     apt-get -qq update >&2
-    DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends docker.io iptables >/dev/null 2>&1
+    DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends docker.io iptables >/dev/null ||
+      { say 'docker.io cannot be installed: see above.'; exit 1; }
   fi
   mkdir -p "$run" "$home/config"
   plugins

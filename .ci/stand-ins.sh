@@ -75,6 +75,7 @@ if [ "$1" = postgres ]; then
   if [ ! -s "$PGDATA/PG_VERSION" ]; then
     initdb --username=postgres --pwfile=<(cat "${POSTGRES_PASSWORD_FILE:-/dev/stdin}" <<<"${POSTGRES_PASSWORD:-}") ${POSTGRES_INITDB_ARGS:-}
     echo 'host all all all scram-sha-256' >>"$PGDATA/pg_hba.conf"
+    echo "listen_addresses = '*'" >>"$PGDATA/postgresql.conf"
     pg_ctl -D "$PGDATA" -o "-c listen_addresses=" -w start
     for file in /docker-entrypoint-initdb.d/*.sh; do [ ! -e "$file" ] || . "$file"; done
     pg_ctl -D "$PGDATA" -m fast -w stop
