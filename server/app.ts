@@ -1,4 +1,5 @@
 // The composition root of one worker: the only file that knows every room. What is acquired is released in reverse.
+import type { RequestListener } from 'node:http'
 import express from 'express'
 import type { BootResult } from './boot.ts'
 import type { ClicksReport } from './clicks/books.ts'
@@ -207,7 +208,7 @@ async function compose(
   const server = await listen(config, {
     ...redirectDeps,
     redirects,
-    pages: createPages(redirects, api),
+    pages: createPages(redirects, createApi(api), log),
     onRefused: () => {
       metrics.shed.inc({ reason: 'connections' })
     },
@@ -251,14 +252,25 @@ function openBreaker(
   })
 }
 
-function createPages(redirects: RedirectHandler, api: express.Router): express.Express {
-  const pages = express()
-  pages.disable('x-powered-by')
-  pages.set('etag', false)
-  pages.use('/api/v1', api)
-  pages.use('/api', (req, res) => {
+function createApi(api: express.Router): express.Express {
+  const app = express()
+  app.disable('x-powered-by')
+  app.set('etag', false)
+  app.use('/api/v1', api)
+  app.use((req, res) => {
     answerProblem(req, res, apiStarting)
   })
-  pages.use((req, res) => redirects.handle(req, res))
-  return pages
+  return app
 }
+
+/** Express is for the API: a redirect has no use for it, and it costs as much as the rest of a 404. */
+const createPages =
+  (redirects: RedirectHandler, api: express.Express, log: Log): RequestListener =>
+  (req, res) => {
+    if (/^\/api(?:[/?]|$)/i.test(req.url ?? '')) api(req, res)
+    else
+      redirects.handle(req, res).catch((error: unknown) => {
+        log.error({ err: error }, 'a redirect failed')
+        res.destroy()
+      })
+  }

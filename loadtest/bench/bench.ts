@@ -130,7 +130,7 @@ function write(result: Result): void {
 const arena = await openArena()
 try {
   const generator = findGenerator()
-  if (mode === 'profile') await profile(arena, generator, seconds, say)
+  if (mode === 'profile') await profile(arena, generator, { seconds, scan: only?.includes('scan') === true }, say)
   else write(await run(arena, generator))
 } finally {
   await arena.close()

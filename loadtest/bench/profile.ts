@@ -1,15 +1,22 @@
-// BENCH=profile: where the time of a tier-1 hit goes, beside the raw responder, by functions.
+// BENCH=profile: where the time of a tier-1 hit goes, by functions; with ONLY=scan, of an absent code.
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { loadLinks, trusted, type Arena } from './arena.ts'
 import { selfTimes, type CpuProfile } from './cpu-profile.ts'
 import type { Generator } from './generator.ts'
+import type { Load } from './loads.ts'
 import { hot, measure } from './subjects.ts'
 
 const shown = 25
+const absent: Load = { paths: { kind: 'distinct', prefix: 'no-' }, headers: [], status: 404 }
 
-export async function profile(arena: Arena, generator: Generator, seconds: number, say: (line: string) => void) {
+export async function profile(
+  arena: Arena,
+  generator: Generator,
+  { seconds, scan }: { seconds: number; scan: boolean },
+  say: (line: string) => void,
+) {
   const dir = mkdtempSync(join(tmpdir(), 'quicklink-bench-'))
   try {
     const first = await arena.quickLink({})
@@ -18,7 +25,7 @@ export async function profile(arena: Arena, generator: Generator, seconds: numbe
     const env = { REDIS_URL: arena.stand.redis.url, NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${dir}` }
     const server = await arena.quickLink({ ...env, FRONT_DOOR: process.env['FRONT_DOOR'] || 'raw' })
     await trusted(server)
-    const subject = { name: 'raw', what: 'tier-1 hit', server, load: hot }
+    const subject = { name: 'raw', what: 'as told', server, load: scan ? absent : hot }
     // Long enough for the start-up to be a small part.
     const run = await measure(arena, generator, subject, Math.max(seconds, 10))
     say(`${run.cpuUs.toFixed(2)} µs of CPU per request, profiler included; by self time, start-up included:\n`)
