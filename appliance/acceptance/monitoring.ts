@@ -5,7 +5,6 @@ import { until } from '../../embedded/process.ts'
 import { exported } from '../../prometheus/exporters.ts'
 import { metricsIn, rulesIn } from '../../prometheus/promql.ts'
 import { composed, inService } from '../compose.ts'
-import type { Load } from './load.ts'
 import { check, step } from './steps.ts'
 
 const read = (service: string, url: string): Promise<string> => inService(service, ['wget', '-q', '-O', '-', url])
@@ -103,12 +102,8 @@ async function ends(name: string, withinMs: number): Promise<string> {
   return `${name} after ${((performance.now() - beganMs) / 1000).toFixed(0)} s`
 }
 
-/** Little traffic while Redis is away and much afterwards, so that the ratio over 5 minutes falls sooner. */
-export const calm = 10
-const busy = 100
-
 /** Redis goes, and two alerts ring; it comes back. */
-export async function alertsRing(traffic: Load): Promise<void> {
+export async function alertsRing(): Promise<void> {
   await step('without Redis, QuickLinkRedisDown and QuickLinkDbFallbackHigh fire', async () => {
     // Some traffic with Redis first: the rates look back.
     await sleep(20_000)
@@ -120,7 +115,6 @@ export async function alertsRing(traffic: Load): Promise<void> {
       return said.join(', ')
     } finally {
       await composed(['start', 'redis'])
-      traffic.pace(busy)
     }
   })
 }
