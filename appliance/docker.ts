@@ -141,10 +141,10 @@ export async function upgrade(say: Say): Promise<void> {
   say('Building')
   await composed(['build', 'quicklink'], { env })
   say(`Starting ${old.length} new replicas beside the old ones`)
+  // Not with --no-deps: older compose takes what was started so for another configuration, and would replace all at once.
   const scaled = (count: number): string[] => [
     'up',
     '-d',
-    '--no-deps',
     '--no-recreate',
     '--wait',
     '--scale',
