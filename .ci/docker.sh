@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # A Docker engine with compose for a CI machine that has none: `eval "$(.ci/docker.sh start)"`, later `.ci/docker.sh stop`.
-# Where an engine with compose answers already, that one is used, and `stop` leaves it alone.
+# Where an engine with compose answers already, that one is used, and `stop` leaves it alone. One of ours that runs already
+# is used too: QUICKLINK_CI_ENGINE=kept says that somebody else will stop it.
 set -euo pipefail
 home=/var/lib/quicklink-ci
 run=/run/quicklink-ci
@@ -42,7 +43,9 @@ start() {
   fi
   mkdir -p "$run" "$home/config"
   plugins
-  if ! docker version >/dev/null 2>&1; then
+  if docker version >/dev/null 2>&1; then
+    own+=' QUICKLINK_CI_ENGINE=kept'
+  else
     setsid dockerd --host "$DOCKER_HOST" --data-root "$home/docker" --exec-root "$run/exec" --pidfile "$run/docker.pid" \
       --storage-driver overlay2 >"$run/dockerd.log" 2>&1 </dev/null &
     for _ in $(seq 100); do docker version >/dev/null 2>&1 && break; sleep 0.3; done
