@@ -252,6 +252,17 @@ describe('clients that are slow, many or deaf', () => {
     expect(client.socket.destroyed).toBe(true)
   })
 
+  it('a client of node:http that takes nothing of its answers is let go', async () => {
+    const { port } = await start('http', { keepAliveMs: 300, lateCheckMs: 50 })
+    const client = await dial(port)
+    client.socket.pause()
+    client.socket.write(get('Babc123').repeat(2000))
+    // Nobody reads, so it learns by writing that the connection is gone.
+    const dripping = setInterval(() => client.socket.write('G'), 50)
+    await client.closed
+    clearInterval(dripping)
+  })
+
   it('connections beyond the limit are refused and counted', async () => {
     const { port, counted } = await start('raw', { connections: 3 })
     const kept = await Promise.all([dial(port), dial(port), dial(port)])

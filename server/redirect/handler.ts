@@ -105,6 +105,17 @@ export function createRedirectHandler(deps: RedirectDeps): RedirectHandler {
     return prepared === undefined ? answerProblem(req, res, unfit) : serve(req, res, prepared)
   }
 
+  // Apart, so that the usual case makes no closure.
+  const afterwards = (status: Promise<number>, beganMs: number, res: ServerResponse): void => {
+    status.then(
+      (known) => {
+        onAnswer(known, (performance.now() - beganMs) / 1000, 'local')
+      },
+      () => res.destroy(),
+    )
+  }
+  const isOver = (prepared: Prepared): boolean => prepared.endsMs !== Infinity && prepared.endsMs <= deps.nowMs()
+
   return {
     tryLocal(req, res) {
       if (req.method !== 'GET' && req.method !== 'HEAD') return false
@@ -112,16 +123,11 @@ export function createRedirectHandler(deps: RedirectDeps): RedirectHandler {
       // Only parsed codes are ever held, so a copy proves the code.
       const copy = resolver.local(segmentOf(req.url ?? '') as Code)
       if (copy === undefined) return false
-      const done = (status: number): void => {
-        onAnswer(status, (performance.now() - beganMs) / 1000, 'local')
-      }
       const prepared = copy.prepared ?? prepareCopy(copy, deps.clicks, deps.hits)
       const status =
-        prepared === undefined || prepared.endsMs <= deps.nowMs()
-          ? answer(req, res, copy.known)
-          : serve(req, res, prepared)
-      if (typeof status === 'number') done(status)
-      else status.then(done, () => res.destroy())
+        prepared === undefined || isOver(prepared) ? answer(req, res, copy.known) : serve(req, res, prepared)
+      if (typeof status === 'number') onAnswer(status, (performance.now() - beganMs) / 1000, 'local')
+      else afterwards(status, beganMs, res)
       return true
     },
 
