@@ -1,5 +1,5 @@
 // Two results side by side: CPU per request of each subject, as ratio, and whether the difference is more than noise.
-import { short } from './report.ts'
+import { short } from '../report/text.ts'
 import type { Result, SubjectResult } from './results.ts'
 import type { Spread } from './stats.ts'
 

@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest'
+import { short } from '../report/text.ts'
 import { compare, verdict } from './comparison.ts'
 import { selfTimes } from './cpu-profile.ts'
 import { latencyPlot } from './plot.ts'
-import { markdown, short } from './report.ts'
+import { markdown } from './report.ts'
 import type { OpenLoopRow, Result, SubjectResult } from './results.ts'
 import { judge } from './targets.ts'
 

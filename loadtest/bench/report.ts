@@ -1,4 +1,5 @@
 // A result, as a person reads it. Nothing stands here that is not in the JSON.
+import { short, table } from '../report/text.ts'
 import type { MemoryResult, OpenLoopRow, Result, SubjectResult } from './results.ts'
 import type { Spread } from './stats.ts'
 
@@ -41,13 +42,6 @@ export function markdown(result: Result, plot: string | undefined): string {
   ].join('\n')
 }
 
-const table = (head: readonly string[], rows: readonly (readonly string[])[]): string[] => [
-  `| ${head.join(' | ')} |`,
-  `|${head.map(() => '---').join('|')}|`,
-  ...rows.map((row) => `| ${row.join(' | ')} |`),
-  '',
-]
-
 function subjectRow(name: string, subject: SubjectResult, all: Result['subjects']): string[] {
   const { what, cpuUs, rps, p50Ms, p99Ms, p999Ms, failed } = subject
   const bare = (name.endsWith('Browser') ? all['httpBrowser'] : all['http'])?.cpuUs.median ?? NaN
@@ -56,13 +50,6 @@ function subjectRow(name: string, subject: SubjectResult, all: Result['subjects'
 }
 
 const within = ({ median, min, max }: Spread): string => `${short(median)} [${short(min)}, ${short(max)}]`
-
-/** Three digits that mean something; all digits before the point. */
-export function short(value: number): string {
-  if (!Number.isFinite(value)) return '–'
-  if (Math.abs(value) >= 100) return Math.round(value).toLocaleString('en')
-  return String(Number(value.toPrecision(3)))
-}
 
 /** From here on, the generator had no time to be on time. */
 const tooBusy = 0.95

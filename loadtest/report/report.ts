@@ -1,0 +1,123 @@
+// What a run says of itself, whoever made it (a load scenario or a drill), and how its verdict follows from its checks.
+// `make load-compare` reads reports of older commits: add fields, do not rename them.
+
+import { short } from './text.ts'
+
+export type Verdict = 'PASS' | 'FAIL' | 'INCONCLUSIVE'
+
+/** Something that was promised, and what came of it. */
+export interface Check {
+  readonly claim: string
+  readonly promised: string
+  readonly measured: string
+  readonly ok: boolean
+}
+
+/** A part of the run, shaded in the charts. Seconds count from the start of the run. */
+export interface Phase {
+  readonly name: string
+  readonly fromS: number
+  readonly toS: number
+}
+
+/** A moment worth a line in the charts: "Redis refuses", "breaker open". */
+export interface Mark {
+  readonly atS: number
+  readonly what: string
+}
+
+export interface Series {
+  readonly name: string
+  /** Seconds and value, in the order of time. Null: nothing was measured, and the line has a gap. */
+  readonly points: readonly (readonly [number, number | null])[]
+}
+
+export interface Chart {
+  readonly title: string
+  readonly unit: string
+  /** Latencies want it: a stall would press everything else flat. Values of 0 have no place on it. */
+  readonly logarithmic?: boolean
+  readonly series: readonly Series[]
+}
+
+export interface Table {
+  readonly title: string
+  /** One paragraph before it, if it needs one. */
+  readonly note?: string
+  readonly head: readonly string[]
+  readonly rows: readonly (readonly (string | number)[])[]
+}
+
+/** What two runs are compared by. */
+export interface Figure {
+  readonly name: string
+  readonly value: number
+  readonly unit: string
+  /** Left out: neither is better, it only says what the run was like. */
+  readonly better?: 'less' | 'more'
+}
+
+export interface Report {
+  readonly kind: 'load' | 'drill'
+  /** Of the scenario or drill: `hot-key`. Part of the folder's name. */
+  readonly name: string
+  /** One sentence: what was done to whom. */
+  readonly title: string
+  /** ISO 8601, when the run began. */
+  readonly at: string
+  readonly commit: string
+  readonly verdict: Verdict
+  /** Why it is not PASS, a sentence each that names what to look at or to change. Notes, if it is. */
+  readonly reasons: readonly string[]
+  readonly checks: readonly Check[]
+  readonly phases: readonly Phase[]
+  readonly marks: readonly Mark[]
+  readonly figures: readonly Figure[]
+  readonly charts: readonly Chart[]
+  readonly tables: readonly Table[]
+  /** Machine, versions, configuration: what someone would need to run it again. */
+  readonly environment: Readonly<Record<string, string | number>>
+}
+
+export const exitCodes: Readonly<Record<Verdict, number>> = { PASS: 0, FAIL: 1, INCONCLUSIVE: 2 }
+
+/**
+ * A run whose circumstances prove nothing (doubts) is INCONCLUSIVE, whatever its checks say: a saturated generator measures
+ * itself. All but a wrong answer: that one is wrong under any circumstances, so such checks are named `certain`.
+ */
+export function judge(
+  checks: readonly Check[],
+  doubts: readonly string[],
+  certain: readonly string[] = [],
+): { verdict: Verdict; reasons: string[] } {
+  const failed = checks.filter(({ ok }) => !ok)
+  const surely = failed.filter(({ claim }) => certain.includes(claim))
+  const failures = failed.map(({ claim, promised, measured }) => `${claim}: ${measured}, promised was ${promised}.`)
+  if (surely.length > 0 || (failed.length > 0 && doubts.length === 0)) {
+    return { verdict: 'FAIL', reasons: [...failures, ...doubts] }
+  }
+  if (doubts.length > 0) return { verdict: 'INCONCLUSIVE', reasons: [...doubts, ...failures] }
+  return { verdict: 'PASS', reasons: [] }
+}
+
+export const subtitle = ({ kind, title, at, commit }: Report): string =>
+  `${title} ${kind === 'load' ? 'Load test' : 'Drill'} of ${at.slice(0, 16).replace('T', ' ')} UTC, commit ${commit}.`
+
+/** All that is a table, in the order of reading, for whoever lays it out. */
+export function sections({ checks, figures, tables, environment }: Report): Table[] {
+  const all: Table[] = [
+    {
+      title: 'Checks',
+      head: ['claim', 'promised', 'measured', ''],
+      rows: checks.map(({ claim, promised, measured, ok }) => [claim, promised, measured, ok ? 'kept' : 'BROKEN']),
+    },
+    {
+      title: 'Figures',
+      head: ['what', 'value'],
+      rows: figures.map(({ name, value, unit }) => [name, `${short(value)} ${unit}`.trim()]),
+    },
+    ...tables,
+    { title: 'Environment', head: ['what', 'value'], rows: Object.entries(environment) },
+  ]
+  return all.filter(({ rows }) => rows.length > 0)
+}
