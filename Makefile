@@ -1,7 +1,7 @@
 # The commands of QuickLink. Each is an npm script, because npm finds the Node 24 that comes with the packages first,
 # whatever the system's own Node is. NAME, MODE, PORT and the like are passed on by the environment.
 .DEFAULT_GOAL := help
-.PHONY: up down logs status test check check-alerts bench bench-compare bench-guard help install
+.PHONY: up down logs status test check check-alerts bench bench-compare bench-guard drill drills game-day help install
 export
 
 # npm writes this file last, also after `npm install`: it is older than the lock file only when packages are missing.
@@ -57,6 +57,15 @@ bench-compare: install ## two results side by side: A=loadtest/results/….json 
 
 bench-guard: install ## for CI: fails when a redirect costs nearly as much as a bare node:http server
 	@npm run --silent bench-guard
+
+drill: install ## a failure drill on a QuickLink of its own: NAME=redis-refused (SHORT=yes)
+	@npm run --silent drill
+
+drills: install ## all of them, with one summary
+	@NAME=all npm run --silent drill
+
+game-day: install ## in random order; which fault it is stays hidden until the end
+	@NAME=game-day npm run --silent drill
 
 help: ## this list
 	@awk -F ':[^#]*## ' '/^[a-z-]+:.*## / { printf "make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)

@@ -45,6 +45,23 @@ export async function stopProcess(pid: number, word: string, steps: [NodeJS.Sign
   return false
 }
 
+/** It and its children. */
+export function family(pid: number): number[] {
+  const table = spawnSync('ps', ['-axo', 'pid=,ppid='], { encoding: 'utf8' }).stdout.trim().split('\n')
+  const rows = table.map((row) => row.trim().split(/\s+/).map(Number))
+  return [pid, ...rows.filter(([, parent]) => parent === pid).map(([child]) => child as number)]
+}
+
+export function signalAll(pids: readonly number[], signal: NodeJS.Signals): void {
+  for (const pid of pids) {
+    try {
+      process.kill(pid, signal)
+    } catch {
+      // Gone already.
+    }
+  }
+}
+
 export interface Start {
   readonly file: string
   readonly args: string[]

@@ -19,6 +19,8 @@ interface Settings {
   readonly port: number
   readonly password: string
   readonly pid?: number
+  /** Of its configuration, after our own. */
+  readonly lines?: readonly string[]
 }
 
 export interface RunningRedis {
@@ -26,8 +28,12 @@ export interface RunningRedis {
   readonly version: string
 }
 
-/** Undefined: the Redis tier is off, and the reason has been said. */
-export async function startRedis(places: Places, say: Say): Promise<RunningRedis | undefined> {
+/** Undefined: the Redis tier is off, and the reason has been said. Lines of configuration are remembered. */
+export async function startRedis(
+  places: Places,
+  say: Say,
+  given?: readonly string[],
+): Promise<RunningRedis | undefined> {
   const { redisDir, redisFile } = places
   const known = readJson<Settings>(redisFile)
   if (known?.port && known.password && isOurs(known.pid, configFileIn(redisDir))) {
@@ -37,8 +43,9 @@ export async function startRedis(places: Places, say: Say): Promise<RunningRedis
   if (!program) return undefined
   const password = known?.password ?? randomBytes(24).toString('base64url')
   const port = await freePort(known?.port)
+  const settings = { port, password, lines: given ?? known?.lines ?? [] }
   rotate(logFileIn(redisDir))
-  const pid = await startOnce(places, program, port, password, say)
+  const pid = await startOnce(places, program, settings, say)
   if (pid === undefined) {
     say(`${program.version} did not start, so the Redis tier is off. The end of ${shown(logFileIn(redisDir))}:`)
     say(lastLines(logFileIn(redisDir), 5))
@@ -67,12 +74,17 @@ async function programFor(places: Places, say: Say): Promise<RedisProgram | unde
 }
 
 /** A snapshot that cannot be loaded is put aside: it is only a cache. */
-async function startOnce(places: Places, program: RedisProgram, port: number, password: string, say: Say) {
+async function startOnce(
+  places: Places,
+  { file }: RedisProgram,
+  settings: Settings,
+  say: Say,
+): Promise<number | undefined> {
   for (const attempt of [1, 2]) {
-    const child = await spawnRedis({ file: program.file, dir: places.redisDir, port, password, detached: true })
+    const child = await spawnRedis({ file, ...settings, dir: places.redisDir, detached: true })
     // Recorded before it is ready, so that a start killed here leaves nothing that the next one does not know.
-    writeJson(places.redisFile, { port, password, pid: child.pid })
-    if (await redisReady(child, port, password, 60_000)) return child.pid
+    writeJson(places.redisFile, { ...settings, pid: child.pid })
+    if (await redisReady(child, settings.port, settings.password, 60_000)) return child.pid
     child.kill('SIGKILL')
     const dump = join(places.redisDir, 'dump.rdb')
     if (attempt === 2 || !existsSync(dump)) return undefined

@@ -1,5 +1,5 @@
 // Real servers as child processes of the tests, in folders that go with them.
-import { execFileSync, spawn, spawnSync } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -13,7 +13,7 @@ import {
   nativePackage,
   postgresUser,
 } from '../../embedded/postgres-binaries.ts'
-import { type User, freePort, isOurs } from '../../embedded/process.ts'
+import { type User, family, freePort, isOurs, signalAll } from '../../embedded/process.ts'
 import { canInstallRedis, installRedis } from '../../embedded/redis-install.ts'
 import {
   type RedisProgram,
@@ -45,9 +45,9 @@ export interface LocalServer {
 export const newPassword = (): string => randomBytes(18).toString('base64url')
 
 /** A temporary folder that the user of Postgres can walk through. */
-export function makeRunDir(user: User | undefined): string {
+export function makeRunDir(user: User | undefined, purpose = 'test'): string {
   const parent = [tmpdir(), '/tmp', '/var/tmp'].find((dir) => existsSync(dir) && canEnter(dir, user)) ?? tmpdir()
-  const dir = mkdtempSync(join(parent, 'quicklink-test-'))
+  const dir = mkdtempSync(join(parent, `quicklink-${purpose}-`))
   chmodSync(dir, user ? 0o711 : 0o700)
   return dir
 }
@@ -109,22 +109,6 @@ async function serve(
       now = await startOn(port)
     },
   }
-}
-
-function signalAll(pids: number[], signal: NodeJS.Signals): void {
-  for (const pid of pids) {
-    try {
-      process.kill(pid, signal)
-    } catch {
-      // Gone already.
-    }
-  }
-}
-
-function withChildren(pid: number): number[] {
-  const table = spawnSync('ps', ['-axo', 'pid=,ppid='], { encoding: 'utf8' }).stdout.trim().split('\n')
-  const rows = table.map((row) => row.trim().split(/\s+/).map(Number))
-  return [pid, ...rows.filter(([, parent]) => parent === pid).map(([child]) => child as number)]
 }
 
 export interface LocalRedisOptions {
@@ -210,7 +194,7 @@ export async function startLocalPostgres(options: LocalPostgresOptions): Promise
     return { pid, port, word: cluster.dataDir, callOff: dieWithMe(pid) }
   }
   const url = (port: number): string => `postgres://postgres:${options.superuserPassword}@127.0.0.1:${port}/postgres`
-  return serve(options.dir, startOn, { url, stopSignal: 'SIGINT', family: withChildren })
+  return serve(options.dir, startOn, { url, stopSignal: 'SIGINT', family })
 }
 
 export async function makeCluster(options: LocalPostgresOptions): Promise<Cluster> {

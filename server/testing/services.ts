@@ -133,6 +133,6 @@ export async function startPostgresServer(options: PostgresServerOptions = {}): 
   }) as PostgresServer
 }
 
-export { startFaultProxy, type FaultProxy } from './fault-proxy.ts'
+export { startFaultProxy, type FaultProxy } from '../../loadtest/faults/fault-proxy.ts'
 export { waitFor } from './wait-for.ts'
 export type { LocalServer } from './local-services.ts'

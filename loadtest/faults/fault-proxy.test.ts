@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { type AddressInfo, type Server, type Socket, connect, createServer } from 'node:net'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type FaultProxy, startFaultProxy } from './fault-proxy.ts'
-import { waitFor } from './wait-for.ts'
+import { waitFor } from '../../server/testing/wait-for.ts'
 
 let echo: Server
 let proxy: FaultProxy
@@ -123,6 +123,15 @@ describe('a fault proxy', () => {
     await waitFor(() => holed.error === 'ECONNRESET')
     idle.socket.write('kept')
     await waitFor(() => idle.heard === 'hello kept')
+  })
+
+  test('leaves open connections stranded for good, while new ones pass', async () => {
+    const stranded = await talking()
+    await proxy.strand()
+    stranded.socket.write('lost')
+    await talking()
+    await proxy.pass()
+    await staysSo(() => stranded.heard === 'hello ' && !stranded.ended && stranded.error === undefined)
   })
 
   test('passes on that the target is gone', async () => {

@@ -6,7 +6,7 @@
 // connections are reset as soon as the proxy is told to do anything else.
 import { type Server, type Socket, connect, createServer } from 'node:net'
 import { freePort } from '../../embedded/process.ts'
-import { waitFor } from './wait-for.ts'
+import { waitFor } from '../../server/testing/wait-for.ts'
 
 export interface FaultProxy {
   readonly host: string
@@ -22,6 +22,8 @@ export interface FaultProxy {
   delay(ms: number): Promise<void>
   /** Resets all connections now; goes on as before with new ones. */
   cut(): Promise<void>
+  /** Connections that are open now stay so, and dead, without a word; new ones pass. As after a firewall lost its table. */
+  strand(): Promise<void>
   /** Requests arrive, answers vanish. */
   dropReplies(): Promise<void>
   close(): Promise<void>
@@ -70,6 +72,10 @@ export async function startFaultProxy(target: { host: string; port: number }): P
     blackHole: () => change('blackHole'),
     delay: (ms) => change('pass', ms),
     dropReplies: () => change('dropReplies'),
+    strand: () => {
+      for (const link of links) link.strand()
+      return change('pass')
+    },
     cut: () => {
       cut()
       return Promise.resolve()
@@ -112,6 +118,7 @@ class Link {
   #target: Socket | undefined
   #directions: Direction[] = []
   #lostBytes = false
+  #stranded = false
 
   constructor(client: Socket, address: { host: string; port: number }, rules: Rules, gone: () => void) {
     this.#client = client
@@ -127,8 +134,12 @@ class Link {
       this.reset()
       return
     }
-    if (!this.#target && this.#rules.mode !== 'blackHole') this.#connect()
+    if (!this.#target && !this.#holds()) this.#connect()
     for (const direction of this.#directions) direction.pump()
+  }
+
+  strand(): void {
+    this.#stranded = true
   }
 
   reset(): void {
@@ -137,15 +148,17 @@ class Link {
     for (const socket of [this.#client, this.#target]) if (socket && !socket.destroyed) socket.resetAndDestroy()
   }
 
+  readonly #holds = (): boolean => this.#stranded || this.#rules.mode === 'blackHole'
+
   #connect(): void {
     const target = connect({ ...this.#address, allowHalfOpen: true, noDelay: true })
     this.#target = target
     this.#watch(target)
     const rules = this.#rules
-    const requests = new Direction(this.#client, target, rules, (bytes) => {
+    const requests = new Direction(this.#client, target, this.#holds, (bytes) => {
       rules.counters.toTarget += bytes
     })
-    const answers = new Direction(target, this.#client, rules, (bytes) => {
+    const answers = new Direction(target, this.#client, this.#holds, (bytes) => {
       rules.counters.toClient += bytes
     })
     answers.delayMs = () => rules.delayMs
@@ -177,7 +190,7 @@ interface Chunk {
 class Direction {
   readonly #from: Socket
   readonly #to: Socket
-  readonly #rules: Rules
+  readonly #holds: () => boolean
   readonly #count: (bytes: number) => void
   #queue: Chunk[] = []
   #queuedBytes = 0
@@ -185,10 +198,10 @@ class Direction {
   delayMs = (): number => 0
   drops = (): boolean => false
 
-  constructor(from: Socket, to: Socket, rules: Rules, count: (bytes: number) => void) {
+  constructor(from: Socket, to: Socket, holds: () => boolean, count: (bytes: number) => void) {
     this.#from = from
     this.#to = to
-    this.#rules = rules
+    this.#holds = holds
     this.#count = count
     from.on('data', (bytes: Buffer) => {
       if (!this.drops()) this.#push(bytes)
@@ -208,7 +221,7 @@ class Direction {
 
   pump(): void {
     clearTimeout(this.#timer)
-    if (this.#rules.mode === 'blackHole') {
+    if (this.#holds()) {
       this.#from.pause()
       return
     }

@@ -1,0 +1,265 @@
+// The life of a drill: preflight, baseline, fault, heal, after. Whatever happens, the fault is undone.
+import { setTimeout as pause } from 'node:timers/promises'
+import { ask } from '../../bench/ask.ts'
+import { loadLinks, prepareAppliance, startAppliance, type Appliance } from './appliance.ts'
+import type { Drill, Proof, Stage } from './drill.ts'
+import { judge, unsteady, verdictOf, type Judged, type Verdict } from './judge.ts'
+import { clockMs, startLoad } from './load.ts'
+import { total, type Sample } from './metrics.ts'
+import { armDeadMan } from './safety.ts'
+import { lookBack, phaseOf, type Moments, type Scrapes, type Seen } from './seen.ts'
+import { startWatch } from './watch.ts'
+
+export interface Options {
+  readonly short: boolean
+  readonly sources: string
+  /** On top of the drill's own: a promise broken on purpose. */
+  readonly env?: Readonly<Record<string, string>>
+  readonly redis?: readonly string[]
+  readonly say: (line: string) => void
+}
+
+export interface Mark {
+  readonly atMs: number
+  readonly what: string
+}
+
+export interface Lived {
+  readonly drill: Drill
+  readonly verdict: Verdict
+  /** Why nothing can be concluded. */
+  readonly doubts: readonly string[]
+  readonly judged: readonly Judged[]
+  readonly marks: readonly Mark[]
+  /** undefined: it ended before the fault. */
+  readonly seen: Seen | undefined
+  readonly settings: Readonly<Record<string, string>>
+}
+
+const redirects = ['quicklink_redirects_total', { status: '302' }] as const
+const landingMs = 5000
+const healingMs = 20_000
+const warmUpS = 3
+
+/** Ends the drill early, without a verdict about QuickLink. */
+class Doubt extends Error {}
+
+export async function live(drill: Drill, options: Options): Promise<Lived> {
+  const breakerOpenMs = options.short ? 3000 : 30_000
+  const env = { BREAKER_OPEN_MS: String(breakerOpenMs), ...drill.settings?.env, ...options.env }
+  const redis = [...(drill.settings?.redis ?? []), ...(options.redis ?? [])]
+  const run = new Run(drill, options, Number(env.BREAKER_OPEN_MS))
+  const remains = prepareAppliance()
+  const disarm = armDeadMan(remains.dir, maxSeconds(drill, options, breakerOpenMs))
+  try {
+    options.say('Starting a QuickLink of its own')
+    const appliance = await startAppliance(remains, { env, redis, sources: options.sources })
+    await run.on(appliance)
+  } catch (error) {
+    if (!(error instanceof Doubt)) throw error
+    run.doubts.push(error.message)
+  } finally {
+    await run.end()
+    await disarm()
+  }
+  return run.outcome(env)
+}
+
+/** Long enough for everything that may be waited for. */
+const maxSeconds = (drill: Drill, options: Options, breakerOpenMs: number): number =>
+  120 + 2 * secondsOf(drill, options) + breakerOpenMs / 1000
+
+const secondsOf = ({ fault }: Drill, { short }: Options): number =>
+  short ? Math.max(4, fault.seconds / 2) : fault.seconds
+
+class Run {
+  readonly doubts: string[] = []
+  readonly #marks: Mark[] = []
+  readonly #notes = new Map<string, number>()
+  readonly #drill: Drill
+  readonly #options: Options
+  readonly #breakerOpenMs: number
+  readonly #moments = { beganMs: NaN, injectedMs: NaN, landedMs: NaN, healedMs: NaN, recoveredMs: NaN, endedMs: NaN }
+  #stage: Stage | undefined
+  #seen: Seen | undefined
+
+  constructor(drill: Drill, options: Options, breakerOpenMs: number) {
+    this.#drill = drill
+    this.#options = options
+    this.#breakerOpenMs = breakerOpenMs
+  }
+
+  async on(appliance: Appliance): Promise<void> {
+    const { rate, groups } = this.#drill.load
+    await loadLinks(appliance, groups)
+    for (const { prefix, count, cold } of groups) if (!cold) await askAll(appliance, prefix, count)
+    this.#notes.set('redirectsBefore', total(await appliance.metrics(), ...redirects))
+    const load = startLoad({ url: appliance.url, rate, groups, connections: 256, timeoutMs: 5000 })
+    const stage: Stage = {
+      appliance,
+      load,
+      watch: startWatch(appliance),
+      breakerOpenMs: this.#breakerOpenMs,
+      note: (name, value) => this.#notes.set(name, value),
+      mark: (what) => this.#mark(what),
+    }
+    this.#stage = stage
+    await this.#drill.prepare?.(stage)
+    await pause(warmUpS * 1000)
+    const beforeBaseline = await appliance.metrics()
+    await this.#baseline(stage)
+    const beforeFault = await appliance.metrics()
+    await this.#fault(stage)
+    const beforeHeal = await appliance.metrics()
+    await this.#heal(stage)
+    await this.#after(stage)
+    const atEnd = await this.#reconcile(stage)
+    this.#lookBack(stage, { beforeBaseline, beforeFault, beforeHeal, atEnd })
+  }
+
+  async #baseline(stage: Stage): Promise<void> {
+    const seconds = this.#options.short ? 4 : 6
+    this.#options.say(`Baseline, ${seconds} s at ${this.#drill.load.rate} requests/s`)
+    const fromMs = (this.#moments.beganMs = clockMs())
+    this.#mark('baseline begins')
+    await pause(seconds * 1000)
+    const answers = stage.load.answers.filter(({ dueMs }) => dueMs >= fromMs)
+    const phase = phaseOf(answers, { fromMs, toMs: clockMs() - 100, wrong: stage.load.wrong, may: () => [] })
+    const why = unsteady(phase, this.#drill.load.rate)
+    if (why.length > 0) throw new Doubt(`Not steady before the fault: ${why.join('; ')}.`)
+    if (!stage.watch.sound())
+      throw new Doubt('Not healthy before the fault: a breaker is open, or Redis is not trusted.')
+  }
+
+  async #fault(stage: Stage): Promise<void> {
+    const { fault, meanwhile } = this.#drill
+    const seconds = secondsOf(this.#drill, this.#options)
+    this.#options.say(`Fault: ${fault.what}`)
+    this.#moments.injectedMs = clockMs()
+    this.#mark(`fault: ${fault.what}`)
+    await fault.inject(stage)
+    if (!(await proven(fault.landed, stage, landingMs)))
+      throw new Doubt(`The fault did not land: not so that ${fault.landed.what}.`)
+    this.#moments.landedMs = clockMs()
+    this.#mark(`it landed: ${fault.landed.what}`)
+    const endMs = clockMs() + seconds * 1000
+    await meanwhile?.(stage)
+    while (clockMs() < endMs) {
+      const why = await this.#abort(stage)
+      if (why !== undefined) {
+        this.#mark(`ended early: ${why}`)
+        this.#options.say(`Ended early: ${why}`)
+        break
+      }
+      await pause(100)
+    }
+  }
+
+  async #abort(stage: Stage): Promise<string | undefined> {
+    const { load, watch } = stage
+    const fromMs = clockMs() - 2000
+    const recent = load.answers.filter(({ dueMs }) => dueMs >= fromMs)
+    if (recent.some(load.wrong)) return 'an answer led to a wrong place'
+    const phase = phaseOf(recent, { fromMs, toMs: clockMs(), wrong: load.wrong, may: this.#may })
+    if (phase.failed > recent.length / 2) return 'most answers are outside the promised ones'
+    if (watch.silentMs() > 5000) return 'QuickLink has been silent for 5 s'
+    for (const { what, check } of this.#drill.abort ?? []) if (await check(stage)) return what
+    return undefined
+  }
+
+  async #heal(stage: Stage): Promise<void> {
+    const { what, undo, healed } = this.#drill.heal
+    this.#options.say(`Heal: ${what}`)
+    await undo(stage)
+    if (!(await proven(healed, stage, healingMs))) throw new Doubt(`It was not healed: not so that ${healed.what}.`)
+    this.#moments.healedMs = clockMs()
+    this.#mark(`healed: ${healed.what}`)
+  }
+
+  async #after(stage: Stage): Promise<void> {
+    const isBack = (): boolean => stage.watch.sound() && stage.watch.looks.at(-1)!.atMs > this.#moments.healedMs
+    const back: Proof = {
+      what: '',
+      check: async () => isBack() && ((await this.#drill.recovered?.check(stage)) ?? true),
+    }
+    const deadlineMs = this.#breakerOpenMs + 10_000
+    const recovered = await proven(back, stage, deadlineMs)
+    this.#moments.recoveredMs = clockMs()
+    this.#mark(recovered ? 'recovered: breakers closed, Redis trusted' : `not recovered after ${deadlineMs / 1000} s`)
+    this.#notes.set('recovered', recovered ? 1 : 0)
+    // What waited for a deadline when it recovered is not steady yet.
+    await pause((this.#options.short ? 4 : 6) * 1000)
+    this.#moments.endedMs = clockMs() - 200
+    this.#mark('end')
+  }
+
+  /** When nobody asks any more, every click must be in one of its books. */
+  async #reconcile({ load, appliance, watch }: Stage): Promise<Sample[]> {
+    await load.stop()
+    await watch.stop()
+    const answered = load.answers.filter(({ status }) => status === 302).length
+    let samples = await appliance.metrics()
+    const settled = async (): Promise<boolean> => {
+      samples = await appliance.metrics()
+      const of = (name: string): number => total(samples, `quicklink_clicks_${name}`)
+      return of('spooled') === 0 && of('accepted_total') === of('persisted_total') + of('dropped_total')
+    }
+    await proven({ what: '', check: settled }, undefined as unknown as Stage, 5000)
+    const counted = total(samples, ...redirects) - (this.#notes.get('redirectsBefore') ?? 0)
+    this.#notes.set('uncounted', Math.max(0, answered - counted))
+    return samples
+  }
+
+  #lookBack(stage: Stage, scrapes: Scrapes): void {
+    const moments: Moments = { ...this.#moments }
+    const { load, watch, appliance } = stage
+    this.#seen = lookBack({
+      moments,
+      load,
+      watch,
+      scrapes,
+      noted: this.#notes,
+      may: this.#may,
+      breakerOpenMs: this.#breakerOpenMs,
+      workers: appliance.workers,
+    })
+  }
+
+  readonly #may = (group: string): readonly number[] =>
+    this.#drill.load.groups.find(({ name }) => name === group)?.may ?? []
+
+  #mark(what: string): void {
+    this.#marks.push({ atMs: clockMs(), what })
+  }
+
+  async end(): Promise<void> {
+    await this.#stage?.load.stop()
+    await this.#stage?.watch.stop()
+    await this.#stage?.appliance.close().catch(() => undefined)
+  }
+
+  outcome(settings: Readonly<Record<string, string>>): Lived {
+    const judged = this.#seen ? judge(this.#drill, this.#seen) : []
+    const verdict = verdictOf(judged, this.doubts)
+    return { drill: this.#drill, verdict, doubts: this.doubts, judged, marks: this.#marks, seen: this.#seen, settings }
+  }
+}
+
+/** In time. A look that fails is one that does not prove it. */
+async function proven({ check }: Proof, stage: Stage, deadlineMs: number): Promise<boolean> {
+  const endMs = clockMs() + deadlineMs
+  for (;;) {
+    if (await Promise.resolve(check(stage)).catch(() => false)) return true
+    if (clockMs() > endMs) return false
+    await pause(20)
+  }
+}
+
+/** Each once, so that Redis holds them: a few at a time, for a process drops the fills beyond those. */
+async function askAll({ url }: Appliance, prefix: string, count: number): Promise<void> {
+  let next = 0
+  const lane = async (): Promise<void> => {
+    while (next < count) await ask(url, `/${prefix}${next++}`)
+  }
+  await Promise.all(Array.from({ length: 8 }, lane))
+}

@@ -1,0 +1,69 @@
+// The load of a drill: a schedule that no answer can delay. Request n is due at n ÷ rate, and its latency counts from
+// then. A process of its own; it tells its parent every answer, and ends with it.
+import { Agent, request } from 'node:http'
+import { clockMs, standardDestination, type Answered, type LoadGroup, type LoadOrder } from './load.ts'
+
+const order = JSON.parse(process.argv[2] ?? '') as LoadOrder
+const { host, hostname, port } = new URL(order.url)
+const agent = new Agent({ keepAlive: true, maxSockets: order.connections })
+const tellEveryMs = 100
+
+let told: Answered[] = []
+let next = 0
+const beganMs = clockMs()
+const drawn = new Map<LoadGroup, number>()
+
+/** Zipf with exponent 1, by rejection from its continuous cousin: the first codes are the popular ones. */
+function zipf(count: number): number {
+  return Math.min(count - 1, Math.floor(Math.exp(Math.random() * Math.log(count + 1))) - 1)
+}
+
+function draw(): { group: LoadGroup; code: string } {
+  let at = Math.random() * order.groups.reduce((sum, { share }) => sum + share, 0)
+  const group = order.groups.find(({ share }) => (at -= share) < 0) ?? order.groups[0]!
+  const turn = drawn.get(group) ?? 0
+  drawn.set(group, turn + 1)
+  const n =
+    group.pick === 'fresh'
+      ? turn % group.count
+      : group.pick === 'zipf'
+        ? zipf(group.count)
+        : Math.floor(Math.random() * group.count)
+  return { group, code: `${group.prefix}${n}` }
+}
+
+function ask(dueMs: number): void {
+  const { group, code } = draw()
+  const sentMs = clockMs()
+  const note = (status: number, location?: string): void => {
+    const usual = location === standardDestination(code)
+    const answer = { dueMs, lateMs: sentMs - dueMs, ms: clockMs() - dueMs, group: group.name, code, status }
+    told.push(location === undefined || usual ? { ...answer, usual } : { ...answer, usual, location })
+  }
+  const asked = request(
+    { agent, hostname, port, path: `/${code}`, headers: { Host: host }, timeout: order.timeoutMs },
+    (response) => {
+      response.resume().on('end', () => note(response.statusCode ?? 0, response.headers.location))
+    },
+  )
+  asked.on('timeout', () => asked.destroy())
+  asked.on('error', () => note(0))
+  asked.end()
+}
+
+function turn(): void {
+  for (;;) {
+    const dueMs = beganMs + (next * 1000) / order.rate
+    if (dueMs > clockMs()) break
+    next++
+    ask(dueMs)
+  }
+  setTimeout(turn, 1)
+}
+
+setInterval(() => {
+  process.send?.({ answers: told })
+  told = []
+}, tellEveryMs)
+process.on('disconnect', () => process.exit(0))
+turn()

@@ -1,0 +1,25 @@
+// The text that /metrics answers.
+export interface Sample {
+  readonly name: string
+  readonly labels: Readonly<Record<string, string>>
+  readonly value: number
+}
+
+const line = /^([a-zA-Z_:][\w:]*)(?:\{(.*)\})? (\S+)$/
+
+export function parseSamples(text: string): Sample[] {
+  return text.split('\n').flatMap((each) => {
+    const [, name, labels = '', value] = line.exec(each) ?? []
+    if (name === undefined) return []
+    const pairs = [...labels.matchAll(/(\w+)="([^"]*)"/g)].map(([, key, word]) => [key, word] as const)
+    return { name, labels: Object.fromEntries(pairs) as Record<string, string>, value: Number(value) }
+  })
+}
+
+/** The sum of those whose labels contain these. */
+export function total(samples: readonly Sample[], name: string, labels: Readonly<Record<string, string>> = {}): number {
+  return samples
+    .filter((sample) => sample.name === name)
+    .filter((sample) => Object.entries(labels).every(([key, word]) => sample.labels[key] === word))
+    .reduce((sum, { value }) => sum + value, 0)
+}

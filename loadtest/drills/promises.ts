@@ -1,0 +1,84 @@
+// What is promised in every drill, and the promises that several of them share.
+import type { Drill, Promised } from './engine/drill.ts'
+import type { Phase, Seen } from './engine/seen.ts'
+
+type Dependency = 'redis' | 'postgres'
+
+export function standardPromises(_drill: Drill): { during: Promised[]; after: Promised[] } {
+  return {
+    during: [
+      { what: 'answers that led to a wrong place, fault and after', figure: ({ all }) => all.wrong, atMost: 0 },
+      { what: 'answers outside the promised ones', figure: ({ fault }) => fault.failed, atMost: 0 },
+    ],
+    after: [
+      {
+        what: 'answers outside the promised ones, from the heal on',
+        figure: ({ recovery, after }) => recovery.failed + after.failed,
+        atMost: 0,
+      },
+      {
+        what: 'p99 when steady again ÷ p99 of the baseline',
+        figure: ({ after, baseline }) => after.quantile(0.99) / Math.max(5, baseline.quantile(0.99)),
+        atMost: 3,
+        unit: 'x',
+        latency: true,
+      },
+      { what: 'clicks: accepted, but neither persisted, spooled nor dropped', figure: missingClicks, atMost: 0, atLeast: 0 },
+      { what: 'redirects answered, but not counted', figure: (seen) => seen.noted('uncounted'), atMost: 0, atLeast: 0 },
+      { what: 'clicks dropped', figure: ({ grew }) => grew('quicklink_clicks_dropped_total'), atMost: 0 },
+    ], // prettier-ignore
+  }
+}
+
+function missingClicks({ atEnd }: Seen): number {
+  const of = (name: string): number => atEnd(`quicklink_clicks_${name}`)
+  return of('accepted_total') - of('persisted_total') - of('spooled') - of('dropped_total')
+}
+
+export const opensWithin = (dependency: Dependency, ms: number): Promised => ({
+  what: `breaker of ${dependency} open in all workers after the fault landed`,
+  figure: ({ untilAll, moments }) =>
+    untilAll(moments.injectedMs, (worker) => worker[dependency].breaker !== 'closed') -
+    (moments.landedMs - moments.injectedMs),
+  unit: 'ms',
+  atMost: ms,
+})
+
+export const closesWithin = (dependency: Dependency, ms: number): Promised => ({
+  what: `breaker of ${dependency} closed again after the heal`,
+  figure: ({ untilAll, moments }) => untilAll(moments.healedMs, (worker) => worker[dependency].breaker === 'closed'),
+  unit: 'ms',
+  atMost: ms,
+})
+
+/** An open breaker is tried again after its time; until then nobody asks. One look of ours may be late. */
+export const redisBreakerCloses: Promised = {
+  what: 'breaker of redis closed again after the heal, beyond the time that it stays open',
+  figure: ({ untilAll, moments, breakerOpenMs }) =>
+    untilAll(moments.healedMs, ({ redis }) => redis.breaker === 'closed') - breakerOpenMs,
+  unit: 'ms',
+  atMost: 1000,
+}
+
+export const trustedWithin = (ms: number): Promised => ({
+  what: 'Redis trusted by all workers again after the heal',
+  figure: ({ untilAll, moments }) => untilAll(moments.healedMs, ({ redis }) => redis.trusted),
+  unit: 'ms',
+  atMost: ms,
+})
+
+export const p99Below = (
+  what: string,
+  phase: (seen: Seen) => Phase,
+  ms: number,
+  share = 0.99,
+): Promised => ({ what, figure: (seen) => phase(seen).quantile(share), unit: 'ms', atMost: ms, latency: true }) // prettier-ignore
+
+/** Of the links that Redis answered before: what it costs to ask Postgres instead. */
+export const medianGrowsBy = (group: string, ms: number): Promised => ({
+  what: `median of links in Redis (${group}): more than in the baseline`,
+  figure: ({ fault, baseline }) => fault.of(group).quantile(0.5) - baseline.of(group).quantile(0.5),
+  unit: 'ms',
+  atMost: ms,
+  latency: true,
+})

@@ -1,0 +1,85 @@
+// The fault proxies between QuickLink and what it depends on, in a process of their own (proxies-run.ts).
+import { request } from 'node:http'
+import { join } from 'node:path'
+import { start } from '../../embedded/process.ts'
+import { waitFor } from '../../server/testing/wait-for.ts'
+
+export type ProxyMode = 'pass' | 'refuse' | 'black-hole' | 'delay' | 'strand' | 'cut' | 'drop-replies'
+
+export interface ProxyReport {
+  readonly host: string
+  readonly port: number
+  readonly connections: number
+  readonly toTarget: number
+  readonly toClient: number
+}
+
+export interface ProxiesOrder {
+  /** A socket in a folder that nobody else may write to. */
+  readonly control: string
+  readonly targets: Readonly<Record<string, { readonly host: string; readonly port: number }>>
+}
+
+type Reports<Name extends string> = Readonly<Record<Name, ProxyReport>>
+
+export interface Proxies<Name extends string> {
+  readonly pid: number
+  readonly control: string
+  readonly ports: Readonly<Record<Name, number>>
+  set(name: Name, mode: ProxyMode, ms?: number): Promise<void>
+  report(): Promise<Reports<Name>>
+}
+
+/** Of the process's command line, with the socket of its control. */
+export const proxiesFile = join(import.meta.dirname, 'proxies-run.ts')
+
+export async function startProxies<Name extends string>(
+  dir: string,
+  targets: Readonly<Record<Name, { host: string; port: number }>>,
+): Promise<Proxies<Name>> {
+  const control = join(dir, 'proxies.sock')
+  const order: ProxiesOrder = { control, targets }
+  const child = await start({
+    file: process.execPath,
+    args: ['--no-warnings', proxiesFile, JSON.stringify(order)],
+    cwd: dir,
+    env: { PATH: process.env['PATH'] },
+    logFile: join(dir, 'proxies.log'),
+    detached: true,
+  })
+  const report = async (): Promise<Reports<Name>> => JSON.parse(await ask(control, 'GET', '/')) as Reports<Name>
+  const ready = await waitFor(report, { deadlineMs: 10_000, everyMs: 20 })
+  const ports = Object.fromEntries(Object.entries<ProxyReport>(ready).map(([name, { port }]) => [name, port]))
+  return {
+    pid: child.pid,
+    control,
+    ports: ports as Record<Name, number>,
+    report,
+    async set(name, mode, ms = 0) {
+      await ask(control, 'POST', `/${name}/${mode}?ms=${ms}`)
+    },
+  }
+}
+
+/** For whoever heals without having started them. Harmless when they pass already. */
+export async function healProxies(control: string): Promise<void> {
+  const names = Object.keys(JSON.parse(await ask(control, 'GET', '/')) as object)
+  for (const name of names) await ask(control, 'POST', `/${name}/pass`)
+}
+
+function ask(socketPath: string, method: string, path: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const asked = request({ socketPath, method, path, timeout: 2000 }, (response) => {
+      let text = ''
+      response.setEncoding('utf8').on('data', (chunk: string) => (text += chunk))
+      response.on('error', reject)
+      response.on('end', () => {
+        if (response.statusCode === 200) resolve(text)
+        else reject(new Error(text))
+      })
+    })
+    asked.on('timeout', () => asked.destroy(new Error('the fault proxies do not answer')))
+    asked.on('error', reject)
+    asked.end()
+  })
+}
