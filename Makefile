@@ -1,7 +1,7 @@
 # The commands of QuickLink. Each is an npm script, because npm finds the Node 24 that comes with the packages first,
 # whatever the system's own Node is. NAME, MODE, PORT and the like are passed on by the environment.
 .DEFAULT_GOAL := help
-.PHONY: up down logs status test check check-alerts bench bench-compare bench-guard drill drills game-day help install
+.PHONY: up down logs status test check check-alerts bench bench-compare bench-guard drill drills drills-can-fail game-day help install
 export
 
 # npm writes this file last, also after `npm install`: it is older than the lock file only when packages are missing.
@@ -63,6 +63,9 @@ drill: install ## a failure drill on a QuickLink of its own: NAME=redis-refused 
 
 drills: install ## all of them, with one summary
 	@NAME=all npm run --silent drill
+
+drills-can-fail: install ## each drill against a promise that is broken on purpose: it must say FAIL (NAME=stampede)
+	@npm run --silent drills-can-fail
 
 game-day: install ## in random order; which fault it is stays hidden until the end
 	@NAME=game-day npm run --silent drill

@@ -16,13 +16,13 @@ import {
   seldomAsked,
   underLoad,
 } from '../testing/changes.ts'
-import { startSentinels } from '../testing/sentinel.ts'
 import { startServer, type ServerProcess } from '../testing/server-process.ts'
 import {
   freshDatabase,
   redisCommand,
   startFaultProxy,
   startRedisServer,
+  startSentinels,
   type FaultProxy,
   type LocalServer,
 } from '../testing/services.ts'

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { mkdirSync, mkdtempSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, inject } from 'vitest'
+import { type SentinelGroup, startSentinelGroup } from '../../loadtest/faults/sentinels.ts'
 import { askRedis } from '../../embedded/redis-process.ts'
 import { type Postgres, openPostgres } from '../connections/postgres.ts'
 import { redisDatabases } from './global-setup.ts'
@@ -131,6 +132,13 @@ export async function startPostgresServer(options: PostgresServerOptions = {}): 
     url: { value: url, enumerable: true },
     adminUrl: { value: adminUrl.href, enumerable: true },
   }) as PostgresServer
+}
+
+/** A primary, its replica and three Sentinels of the test's own. */
+export async function startSentinels(): Promise<SentinelGroup> {
+  const group = await startSentinelGroup(mkdtempSync(join(inject('services').runDir, 'sentinels-')))
+  releases.push(group.close)
+  return group
 }
 
 export { startFaultProxy, type FaultProxy } from '../../loadtest/faults/fault-proxy.ts'

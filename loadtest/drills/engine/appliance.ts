@@ -14,6 +14,7 @@ import { makeRunDir } from '../../../server/testing/local-services.ts'
 import { waitFor } from '../../../server/testing/wait-for.ts'
 import { ask } from '../../bench/ask.ts'
 import { startProxies, proxiesFile, type Proxies } from '../../faults/proxies.ts'
+import { startSentinelGroup, type SentinelGroup } from '../../faults/sentinels.ts'
 import { embeddedServices, type Services } from '../../faults/services.ts'
 import { standardDestination, type LoadGroup } from './load.ts'
 import { openRemains, type Remains } from './remains.ts'
@@ -25,6 +26,8 @@ export interface Settings {
   /** Lines of Redis' configuration. */
   readonly redis?: readonly string[]
   /** The folder with the server to drill: this project's, or a copy with a promise broken on purpose. */
+  /** Redis is a primary with a replica, and three Sentinels watch them. */
+  readonly sentinels?: boolean
   readonly sources: string
 }
 
@@ -36,9 +39,13 @@ export interface Worker {
 export interface Appliance {
   readonly dir: string
   readonly url: string
+  readonly opsUrl: string
   readonly workers: number
   readonly services: Services
+  readonly sentinels: SentinelGroup | undefined
   readonly proxies: Proxies<'redis' | 'postgres'>
+  /** Past the proxies. */
+  readonly ports: Readonly<Record<'redis' | 'postgres', number>>
   /** Past the proxies, as its superuser. */
   readonly sql: Postgres
   /** One command, past the proxies; undefined without an answer. */
@@ -61,11 +68,10 @@ export function prepareAppliance(): Remains {
 
 export async function startAppliance(remains: Remains, settings: Settings): Promise<Appliance> {
   const { dir, places } = remains
-  const [postgres, redis] = await Promise.all([
+  const [postgres, { redis, sentinels }] = await Promise.all([
     startPostgres(places, workers, silent),
-    startRedis(places, silent, settings.redis ?? []),
+    startSomeRedis(remains, settings),
   ])
-  if (!redis) throw new Refusal('A drill needs a redis-server 7.0 (or valkey-server 8) or later: install it.')
   const local = (url: string): { host: string; port: number } => ({
     host: '127.0.0.1',
     port: Number(new URL(url).port),
@@ -77,7 +83,7 @@ export async function startAppliance(remains: Remains, settings: Settings): Prom
     Object.assign(new URL(url), { port: proxies.ports[name] }).href
   const { url, opsUrl } = await startServer(remains, settings, {
     DATABASE_URL: through(postgres.url, 'postgres'),
-    REDIS_URL: through(redis.url, 'redis'),
+    ...(sentinels?.env ?? { REDIS_URL: through(redis.url, 'redis') }),
     OWNER_KEY: key,
   })
   const sql = openPostgres({ url: postgres.url, name: 'drill', maxConnections: 2, connectMs: 5000, queryMs: 60_000, onError: silent }) // prettier-ignore
@@ -85,10 +91,13 @@ export async function startAppliance(remains: Remains, settings: Settings): Prom
   const appliance: Appliance = {
     dir,
     url,
+    opsUrl,
     workers,
     proxies,
+    ports: { redis: local(redis.url).port, postgres: local(postgres.url).port },
     sql,
     services: embeddedServices(places),
+    sentinels,
     redis: (command) => askRedis(Number(port), password, command),
     api: (method, path, body) =>
       ask(url, `/api/v1${path}`, {
@@ -101,10 +110,24 @@ export async function startAppliance(remains: Remains, settings: Settings): Prom
       return workers.flatMap(({ status }) => status ?? [])
     },
     metrics: async () => parseSamples((await ask(opsUrl, '/metrics')).text),
-    close: () => sql.close(),
+    async close() {
+      await sql.close()
+      await sentinels?.close()
+    },
   }
   await waitFor(async () => trusted(await appliance.status()), { deadlineMs: 30_000, everyMs: 50 })
   return appliance
+}
+
+async function startSomeRedis(remains: Remains, settings: Settings) {
+  if (settings.sentinels) {
+    const sentinels = await startSentinelGroup(remains.dir)
+    for (const each of sentinels.processes) remains.add(each)
+    return { redis: sentinels.primary, sentinels }
+  }
+  const redis = await startRedis(remains.places, silent, settings.redis ?? [])
+  if (!redis) throw new Refusal('A drill needs a redis-server 7.0 (or valkey-server 8) or later: install it.')
+  return { redis, sentinels: undefined }
 }
 
 export const trusted = (all: readonly Worker[]): boolean =>

@@ -43,7 +43,11 @@ export interface DrillGroup extends LoadGroup {
 export interface Drill {
   readonly name: string
   readonly claim: string
-  readonly settings?: { readonly env?: Readonly<Record<string, string>>; readonly redis?: readonly string[] }
+  readonly settings?: {
+    readonly env?: Readonly<Record<string, string>>
+    readonly redis?: readonly string[]
+    readonly sentinels?: boolean
+  }
   readonly load: { readonly rate: number; readonly groups: readonly DrillGroup[] }
   /** Before the baseline: what the fault will need. */
   readonly prepare?: (stage: Stage) => Promise<void>
@@ -54,6 +58,8 @@ export interface Drill {
     readonly inject: (stage: Stage) => Promise<void>
     readonly landed: Proof
     readonly seconds: number
+    /** Its times are what it is about: the short form takes as long. */
+    readonly fixed?: boolean
   }
   /** What happens while the fault lasts. */
   readonly meanwhile?: (stage: Stage) => Promise<void>

@@ -1,11 +1,16 @@
 // The life of a drill: preflight, baseline, fault, heal, after. Whatever happens, the fault is undone.
+import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
+import { lastLines } from '../../../embedded/paths.ts'
 import { ask } from '../../bench/ask.ts'
+import type { Check } from '../../report/report.ts'
 import { loadLinks, prepareAppliance, startAppliance, type Appliance } from './appliance.ts'
 import type { Drill, Proof, Stage } from './drill.ts'
-import { judge, unsteady, verdictOf, type Judged, type Verdict } from './judge.ts'
+import { judge, unsteady } from './judge.ts'
 import { clockMs, startLoad } from './load.ts'
 import { total, type Sample } from './metrics.ts'
+import { linkKey } from '../../../server/coherence/schema.ts'
+import type { Code } from '../../../server/link.ts'
 import { armDeadMan } from './safety.ts'
 import { lookBack, phaseOf, type Moments, type Scrapes, type Seen } from './seen.ts'
 import { startWatch } from './watch.ts'
@@ -26,14 +31,16 @@ export interface Mark {
 
 export interface Lived {
   readonly drill: Drill
-  readonly verdict: Verdict
+  readonly beganAt: Date
+  readonly checks: readonly Check[]
   /** Why nothing can be concluded. */
   readonly doubts: readonly string[]
-  readonly judged: readonly Judged[]
   readonly marks: readonly Mark[]
-  /** undefined: it ended before the fault. */
+  /** undefined: it ended before the fault was healed. */
   readonly seen: Seen | undefined
   readonly settings: Readonly<Record<string, string>>
+  /** What the server said of itself at the end. */
+  readonly log: string
 }
 
 const redirects = ['quicklink_redirects_total', { status: '302' }] as const
@@ -53,13 +60,15 @@ export async function live(drill: Drill, options: Options): Promise<Lived> {
   const disarm = armDeadMan(remains.dir, maxSeconds(drill, options, breakerOpenMs))
   try {
     options.say('Starting a QuickLink of its own')
-    const appliance = await startAppliance(remains, { env, redis, sources: options.sources })
+    const appliance = await startAppliance(remains, { ...drill.settings, env, redis, sources: options.sources })
+    options.say(`It is at ${appliance.url}, its state at ${appliance.opsUrl}/statusz`)
     await run.on(appliance)
   } catch (error) {
     if (!(error instanceof Doubt)) throw error
     run.doubts.push(error.message)
   } finally {
     await run.end()
+    run.log = lastLines(join(remains.dir, 'server.log'), 2000)
     await disarm()
   }
   return run.outcome(env)
@@ -70,10 +79,12 @@ const maxSeconds = (drill: Drill, options: Options, breakerOpenMs: number): numb
   120 + 2 * secondsOf(drill, options) + breakerOpenMs / 1000
 
 const secondsOf = ({ fault }: Drill, { short }: Options): number =>
-  short ? Math.max(4, fault.seconds / 2) : fault.seconds
+  short && !fault.fixed ? Math.max(4, fault.seconds / 2) : fault.seconds
 
 class Run {
   readonly doubts: string[] = []
+  log = ''
+  readonly #beganAt = new Date()
   readonly #marks: Mark[] = []
   readonly #notes = new Map<string, number>()
   readonly #drill: Drill
@@ -92,7 +103,7 @@ class Run {
   async on(appliance: Appliance): Promise<void> {
     const { rate, groups } = this.#drill.load
     await loadLinks(appliance, groups)
-    for (const { prefix, count, cold } of groups) if (!cold) await askAll(appliance, prefix, count)
+    for (const { prefix, count, cold } of groups) if (!cold) await cacheAll(appliance, prefix, count)
     this.#notes.set('redirectsBefore', total(await appliance.metrics(), ...redirects))
     const load = startLoad({ url: appliance.url, rate, groups, connections: 256, timeoutMs: 5000 })
     const stage: Stage = {
@@ -112,9 +123,9 @@ class Run {
     await this.#fault(stage)
     const beforeHeal = await appliance.metrics()
     await this.#heal(stage)
-    await this.#after(stage)
+    const recovered = await this.#after(stage)
     const atEnd = await this.#reconcile(stage)
-    this.#lookBack(stage, { beforeBaseline, beforeFault, beforeHeal, atEnd })
+    this.#lookBack(stage, { beforeBaseline, beforeFault, beforeHeal, recovered, atEnd })
   }
 
   async #baseline(stage: Stage): Promise<void> {
@@ -176,7 +187,8 @@ class Run {
     this.#mark(`healed: ${healed.what}`)
   }
 
-  async #after(stage: Stage): Promise<void> {
+  /** The figures of the moment when it was steady again. */
+  async #after(stage: Stage): Promise<Sample[]> {
     const isBack = (): boolean => stage.watch.sound() && stage.watch.looks.at(-1)!.atMs > this.#moments.healedMs
     const back: Proof = {
       what: '',
@@ -187,10 +199,12 @@ class Run {
     this.#moments.recoveredMs = clockMs()
     this.#mark(recovered ? 'recovered: breakers closed, Redis trusted' : `not recovered after ${deadlineMs / 1000} s`)
     this.#notes.set('recovered', recovered ? 1 : 0)
+    const samples = await stage.appliance.metrics()
     // What waited for a deadline when it recovered is not steady yet.
     await pause((this.#options.short ? 4 : 6) * 1000)
     this.#moments.endedMs = clockMs() - 200
     this.#mark('end')
+    return samples
   }
 
   /** When nobody asks any more, every click must be in one of its books. */
@@ -239,9 +253,17 @@ class Run {
   }
 
   outcome(settings: Readonly<Record<string, string>>): Lived {
-    const judged = this.#seen ? judge(this.#drill, this.#seen) : []
-    const verdict = verdictOf(judged, this.doubts)
-    return { drill: this.#drill, verdict, doubts: this.doubts, judged, marks: this.#marks, seen: this.#seen, settings }
+    const { checks, doubts } = this.#seen ? judge(this.#drill, this.#seen) : { checks: [], doubts: [] }
+    return {
+      drill: this.#drill,
+      beganAt: this.#beganAt,
+      checks,
+      doubts: [...this.doubts, ...doubts],
+      marks: this.#marks,
+      seen: this.#seen,
+      settings,
+      log: this.log,
+    }
   }
 }
 
@@ -255,11 +277,19 @@ async function proven({ check }: Proof, stage: Stage, deadlineMs: number): Promi
   }
 }
 
-/** Each once, so that Redis holds them: a few at a time, for a process drops the fills beyond those. */
-async function askAll({ url }: Appliance, prefix: string, count: number): Promise<void> {
-  let next = 0
-  const lane = async (): Promise<void> => {
-    while (next < count) await ask(url, `/${prefix}${next++}`)
+/** Asked for until Redis holds them all: a few at a time, for a process drops the fills beyond those. */
+async function cacheAll({ url, redis }: Appliance, prefix: string, count: number): Promise<void> {
+  let missing = Array.from({ length: count }, (_, n) => `${prefix}${n}`)
+  for (let round = 0; missing.length > 0 && round < 5; round++) {
+    const asked = missing.values()
+    const lane = async (): Promise<void> => {
+      for (const code of asked) await ask(url, `/${code}`)
+    }
+    await Promise.all(Array.from({ length: 8 }, lane))
+    // What is filled is not waited for.
+    await pause(100)
+    const held = await Promise.all(missing.map((code) => redis(`EXISTS ${linkKey(code as Code)}`)))
+    missing = missing.filter((_, n) => held[n] !== ':1')
   }
-  await Promise.all(Array.from({ length: 8 }, lane))
+  if (missing.length > 0) throw new Doubt(`${missing.length} links of ${prefix} could not be put into Redis.`)
 }

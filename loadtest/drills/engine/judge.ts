@@ -1,79 +1,63 @@
-// Figures against promises, and what follows from them.
-import type { Drill, Promised } from './drill.ts'
+// Figures against promises.
+import type { Check } from '../../report/report.ts'
+import { short } from '../../report/text.ts'
 import { standardPromises } from '../promises.ts'
+import type { Drill, Promised } from './drill.ts'
 import type { Phase, Seen } from './seen.ts'
 
-export type Verdict = 'PASS' | 'FAIL' | 'INCONCLUSIVE'
-
 export interface Judged {
-  readonly when: 'before' | 'during' | 'after'
-  readonly what: string
-  readonly promised: string
-  /** null: it could not be measured. */
-  readonly figure: number | null
-  readonly unit: string
-  readonly kept: boolean | null
+  readonly checks: readonly Check[]
+  /** Promises that nobody could look at. */
+  readonly doubts: readonly string[]
 }
 
 /** p99 of the generator's own lateness, in milliseconds: beyond it the machine, not QuickLink, is measured. */
-export const latenessBoundMs = 25
+const latenessBoundMs = 25
 
-export function judge(drill: Drill, seen: Seen): Judged[] {
-  const busy = seen.all.latenessMs > latenessBoundMs
-  const rate = (when: Judged['when']) => (promised: Promised) => judgeOne(when, promised, seen, busy)
-  const standard = standardPromises(drill)
-  return [
-    ...[...standard.during, ...drill.during].map(rate('during')),
-    ...[...standard.after, ...drill.after].map(rate('after')),
-  ]
+export function judge(drill: Drill, seen: Seen): Judged {
+  const standard = standardPromises()
+  const promises = [...standard.during, ...drill.during, ...standard.after, ...drill.after]
+  const checks: Check[] = []
+  const doubts: string[] = []
+  for (const promised of promises) {
+    const check = compare(promised, seen)
+    const busy = promised.latency === true && seen.all.latenessMs > latenessBoundMs
+    if (!check.ok && busy)
+      doubts.push(`${promised.what}: ${check.measured}, but the load was sent up to ${short(seen.all.latenessMs)} ms late: the machine is busy with something else.`) // prettier-ignore
+    else checks.push(check)
+  }
+  return { checks, doubts }
 }
 
-function judgeOne(when: Judged['when'], promised: Promised, seen: Seen, busy: boolean): Judged {
-  const { what, unit = '', atMost = Infinity, atLeast = -Infinity, latency = false } = promised
+function compare(promised: Promised, seen: Seen): Check {
+  const { what, unit = '', atMost = Infinity, atLeast = -Infinity } = promised
   const figure = promised.figure(seen)
-  const within = figure <= atMost && figure >= atLeast
-  const unknown = Number.isNaN(figure) || (!within && latency && busy)
   return {
-    when,
-    what,
+    claim: what,
     promised: bound(promised),
-    figure: Number.isFinite(figure) ? figure : null,
-    unit,
-    // A moment that never came is a promise that was broken, not one that nobody could look at.
-    kept: unknown && !(Number.isNaN(figure) && promised.unit === 'ms' && !latency) ? null : within,
+    // Of a moment: it never came.
+    measured: Number.isNaN(figure) ? 'never' : `${short(figure)} ${unit}`.trim(),
+    ok: figure <= atMost && figure >= atLeast,
   }
 }
 
-function bound({ atMost, atLeast, unit }: Promised): string {
-  const text = (n: number): string => `${trim(n)}${unit ? ` ${unit}` : ''}`
-  if (atMost !== undefined && atMost === atLeast) return text(atMost)
-  return [atLeast === undefined ? '' : `≥ ${text(atLeast)}`, atMost === undefined ? '' : `≤ ${text(atMost)}`]
-    .filter((part) => part !== '')
-    .join(', ')
+function bound({ atMost, atLeast, unit = '' }: Promised): string {
+  if (atMost !== undefined && atMost === atLeast) return `${short(atMost)} ${unit}`.trim()
+  const [low, high] = [atLeast, atMost].map((n) => (n === undefined ? '' : `${short(n)} ${unit}`.trim()))
+  return [low && `≥ ${low}`, high && `≤ ${high}`].filter((part) => part !== '').join(', ')
 }
-
-export const trim = (n: number): string =>
-  n.toLocaleString('en', { maximumFractionDigits: Math.abs(n) < 10 ? 2 : Math.abs(n) < 100 ? 1 : 0 })
 
 /** Why this baseline says nothing about what comes after; empty: it is steady. */
 export function unsteady(baseline: Phase, rate: number): string[] {
   const seconds = (baseline.toMs - baseline.fromMs) / 1000
   const p99Ms = baseline.quantile(0.99)
-  const share = baseline.answers.length / (rate * seconds)
-  return [
-    ...(baseline.wrong > 0 ? [`${baseline.wrong} answers of the baseline were wrong`] : []),
-    ...(baseline.failed > 0 ? [`${baseline.failed} requests of the baseline failed`] : []),
-    ...(share < 0.97 ? [`only ${trim(100 * share)} % of the load was answered in the baseline`] : []),
-    ...(p99Ms > 80 ? [`p99 of the baseline is ${trim(p99Ms)} ms: the machine is busy with something else`] : []),
-    ...(baseline.latenessMs > latenessBoundMs
-      ? [`the load was sent ${trim(baseline.latenessMs)} ms late (p99): the machine is busy with something else`]
-      : []),
+  const percent = (100 * baseline.answers.length) / (rate * seconds)
+  const reasons: [boolean, string][] = [
+    [baseline.wrong > 0, `${baseline.wrong} answers were wrong`],
+    [baseline.failed > 0, `${baseline.failed} requests failed`],
+    [percent < 97, `only ${short(percent)} % of the load was answered`],
+    [p99Ms > 80, `p99 is ${short(p99Ms)} ms`],
+    [baseline.latenessMs > latenessBoundMs, `the load was sent ${short(baseline.latenessMs)} ms late (p99)`],
   ]
-}
-
-/** A broken promise weighs more than one that could not be looked at. */
-export function verdictOf(judged: readonly Judged[], doubts: readonly string[]): Verdict {
-  if (doubts.length > 0) return 'INCONCLUSIVE'
-  if (judged.some(({ kept }) => kept === false)) return 'FAIL'
-  return judged.some(({ kept }) => kept === null) ? 'INCONCLUSIVE' : 'PASS'
+  return reasons.flatMap(([is, reason]) => (is ? [reason] : []))
 }

@@ -3,14 +3,18 @@
 import { Agent, request } from 'node:http'
 import { clockMs, standardDestination, type Answered, type LoadGroup, type LoadOrder } from './load.ts'
 
-const order = JSON.parse(process.argv[2] ?? '') as LoadOrder
+let order = JSON.parse(process.argv[2] ?? '') as LoadOrder
 const { host, hostname, port } = new URL(order.url)
-const agent = new Agent({ keepAlive: true, maxSockets: order.connections })
+/** One agent takes the connection that was used last, so nearly all requests would come to the same worker. */
+const agents = Array.from(
+  { length: 16 },
+  () => new Agent({ keepAlive: true, maxSockets: Math.ceil(order.connections / 16) }),
+)
 const tellEveryMs = 100
 
 let told: Answered[] = []
 let next = 0
-const beganMs = clockMs()
+let beganMs = clockMs()
 const drawn = new Map<LoadGroup, number>()
 
 /** Zipf with exponent 1, by rejection from its continuous cousin: the first codes are the popular ones. */
@@ -32,18 +36,28 @@ function draw(): { group: LoadGroup; code: string } {
   return { group, code: `${group.prefix}${n}` }
 }
 
-function ask(dueMs: number): void {
+function ask(dueMs: number, agent: Agent): void {
   const { group, code } = draw()
   const sentMs = clockMs()
-  const note = (status: number, location?: string): void => {
+  const note = (status: number, location?: string, retryAfter?: string): void => {
     const usual = location === standardDestination(code)
-    const answer = { dueMs, lateMs: sentMs - dueMs, ms: clockMs() - dueMs, group: group.name, code, status }
-    told.push(location === undefined || usual ? { ...answer, usual } : { ...answer, usual, location })
+    told.push({
+      dueMs,
+      lateMs: sentMs - dueMs,
+      ms: clockMs() - dueMs,
+      group: group.name,
+      code,
+      status,
+      usual,
+      ...(location === undefined || usual ? {} : { location }),
+      ...(status === 503 && retryAfter === undefined ? { bare: true } : {}),
+    })
   }
   const asked = request(
     { agent, hostname, port, path: `/${code}`, headers: { Host: host }, timeout: order.timeoutMs },
     (response) => {
-      response.resume().on('end', () => note(response.statusCode ?? 0, response.headers.location))
+      const { statusCode = 0, headers } = response
+      response.resume().on('end', () => note(statusCode, headers.location, headers['retry-after']))
     },
   )
   asked.on('timeout', () => asked.destroy())
@@ -55,8 +69,7 @@ function turn(): void {
   for (;;) {
     const dueMs = beganMs + (next * 1000) / order.rate
     if (dueMs > clockMs()) break
-    next++
-    ask(dueMs)
+    ask(dueMs, agents[next++ % agents.length] as Agent)
   }
   setTimeout(turn, 1)
 }
@@ -65,5 +78,10 @@ setInterval(() => {
   process.send?.({ answers: told })
   told = []
 }, tellEveryMs)
+process.on('message', (message) => {
+  order = { ...order, ...(message as Partial<LoadOrder>) }
+  next = 0
+  beganMs = clockMs()
+})
 process.on('disconnect', () => process.exit(0))
 turn()

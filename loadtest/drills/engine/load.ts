@@ -36,6 +36,8 @@ export interface Answered {
   /** It led where the link was made to lead. */
   readonly usual: boolean
   readonly location?: string
+  /** A 503 that does not say when to come back. */
+  readonly bare?: boolean
 }
 
 export const clockMs = (): number => performance.timeOrigin + performance.now()
@@ -48,6 +50,8 @@ export type Outcome = string | 404
 
 export interface Load {
   readonly answers: readonly Answered[]
+  /** Another load from now on. */
+  set(load: Pick<LoadOrder, 'rate' | 'groups'>): void
   /** From `atMs` on this is right for the code. Until a second later, what was right before is right too. */
   changed(code: string, atMs: number, to: Outcome): void
   /** It led where it should not, or nowhere although there is a link. No answer and 503 are failures, but never wrong. */
@@ -72,6 +76,9 @@ export function startLoad(order: LoadOrder): Load {
   child.on('message', (message) => answers.push(...(message as { answers: Answered[] }).answers))
   return {
     answers,
+    set(load) {
+      child.send(load)
+    },
     changed(code, fromMs, to) {
       truths.set(code, [...truthsOf(code), { fromMs, to }])
     },

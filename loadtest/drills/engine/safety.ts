@@ -1,5 +1,6 @@
 // What makes sure that a fault is undone: the dead man's switch, and Ctrl-C.
 import { spawn } from 'node:child_process'
+import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { DeadManOrder } from './dead-man.ts'
 import { lockFile } from './alone.ts'
@@ -25,6 +26,7 @@ export function armDeadMan(dir: string, maxSeconds: number): () => Promise<void>
   const interrupted = (): void => {
     void heal(dir).then(async () => {
       await end()
+      rmSync(lockFile, { force: true })
       // As the shell says it of a program that a Ctrl-C ended.
       process.exit(130)
     })

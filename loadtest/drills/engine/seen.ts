@@ -22,6 +22,7 @@ export interface Phase {
   readonly wrong: number
   /** Neither a redirect nor an answer that this group may give. */
   readonly failed: number
+  readonly failures: readonly Answered[]
   count(...statuses: number[]): number
   /** Milliseconds. */
   quantile(share: number): number
@@ -45,6 +46,7 @@ export interface Seen {
   /** How much a counter grew from the fault to the end; or while the fault lasted. */
   grew(name: string, labels?: Readonly<Record<string, string>>): number
   grewDuringFault(name: string, labels?: Readonly<Record<string, string>>): number
+  grewAfter(name: string, labels?: Readonly<Record<string, string>>): number
   grewInBaseline(name: string, labels?: Readonly<Record<string, string>>): number
   atEnd(name: string, labels?: Readonly<Record<string, string>>): number
   /** Milliseconds from a moment until it was so for all workers; NaN: never. */
@@ -55,6 +57,7 @@ export interface Scrapes {
   readonly beforeBaseline: readonly Sample[]
   readonly beforeFault: readonly Sample[]
   readonly beforeHeal: readonly Sample[]
+  readonly recovered: readonly Sample[]
   readonly atEnd: readonly Sample[]
 }
 
@@ -94,6 +97,7 @@ export function lookBack({ moments, load, watch, scrapes, noted, may, breakerOpe
     noted: (name) => noted.get(name) ?? NaN,
     grew: difference(scrapes.beforeFault, scrapes.atEnd),
     grewDuringFault: difference(scrapes.beforeFault, scrapes.beforeHeal),
+    grewAfter: difference(scrapes.recovered, scrapes.atEnd),
     grewInBaseline: difference(scrapes.beforeBaseline, scrapes.beforeFault),
     atEnd: (name, labels) => total(scrapes.atEnd, name, labels),
     untilAll: (fromMs, isSo) => (watch.first(fromMs, isSo) ?? NaN) - fromMs,
@@ -109,8 +113,12 @@ interface PhaseTraits {
 
 export function phaseOf(answers: readonly Answered[], traits: PhaseTraits): Phase {
   const { fromMs, toMs, wrong, may } = traits
-  const isFailure = ({ group, status }: Answered): boolean =>
-    status !== 301 && status !== 302 && !may(group).includes(status)
+  const isFailure = (answer: Answered): boolean => {
+    const { group, status, bare } = answer
+    if (status === 301 || status === 302) return false
+    // That something does not exist is right if it does not.
+    return status === 404 ? wrong(answer) : bare === true || !may(group).includes(status)
+  }
   return {
     fromMs,
     toMs,
@@ -125,6 +133,9 @@ export function phaseOf(answers: readonly Answered[], traits: PhaseTraits): Phas
     },
     get failed() {
       return answers.filter(isFailure).length
+    },
+    get failures() {
+      return answers.filter((answer) => isFailure(answer) || wrong(answer))
     },
     count: (...statuses) => answers.filter(({ status }) => statuses.includes(status)).length,
     quantile: (share) => quantile(answers.map(({ ms }) => ms), share), // prettier-ignore

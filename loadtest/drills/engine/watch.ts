@@ -33,7 +33,7 @@ export function startWatch(appliance: Appliance): Watch {
     while (!over.signal.aborted) {
       const endMs = clockMs() + everyMs
       await look()
-      await new Promise((resolve) => setTimeout(resolve, endMs - clockMs()))
+      await new Promise((resolve) => setTimeout(resolve, Math.max(0, endMs - clockMs())))
     }
   })()
   return {

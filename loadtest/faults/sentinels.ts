@@ -6,11 +6,17 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
-import { afterAll, inject } from 'vitest'
 import { freePort, isOurs, start } from '../../embedded/process.ts'
-import { dieWithMe, newPassword, redisProgram, type LocalServer } from './local-services.ts'
-import { redisCommand, startFaultProxy, startRedisServer, type FaultProxy } from './services.ts'
-import { waitFor } from './wait-for.ts'
+import { askRedis, configFileIn } from '../../embedded/redis-process.ts'
+import {
+  dieWithMe,
+  newPassword,
+  redisProgram,
+  startLocalRedis,
+  type LocalServer,
+} from '../../server/testing/local-services.ts'
+import { waitFor } from '../../server/testing/wait-for.ts'
+import { startFaultProxy, type FaultProxy } from './fault-proxy.ts'
 
 export interface SentinelGroup {
   /** What a server needs to find the primary. */
@@ -23,23 +29,26 @@ export interface SentinelGroup {
   cutReplica(): Promise<void>
   /** Resolves when all Sentinels call the replica the primary. */
   promoted(): Promise<void>
+  /** All of them, with a word of their command lines. */
+  readonly processes: readonly { readonly pid: number; readonly word: string }[]
+  close(): Promise<void>
 }
 
 const name = 'quicklink'
 const quorum = 2
-const kills: (() => Promise<void>)[] = []
 
-afterAll(async () => {
-  await Promise.all(kills.splice(0).map((kill) => kill()))
-})
-
-export async function startSentinels(): Promise<SentinelGroup> {
+export async function startSentinelGroup(dir: string): Promise<SentinelGroup> {
   const password = newPassword()
   const config = [`masterauth ${password}`, 'save ""', 'repl-diskless-sync-delay 0']
-  const primary = await startRedisServer({ password, config })
-  const replica = await startRedisServer({ password, config: [...config, `replicaof 127.0.0.1 ${primary.port}`] })
+  const startRedis = (role: string, ...more: string[]): Promise<LocalServer> =>
+    startLocalRedis({ dir: join(dir, role), password, config: [...config, ...more] })
+  const primary = await startRedis('primary')
+  const replica = await startRedis('replica', `replicaof 127.0.0.1 ${primary.port}`)
   await waitFor(async () => (await info(replica)).includes('master_link_status:up'), { deadlineMs: 15_000 })
-  const ports = await Promise.all([1, 2, 3].map(() => startSentinel(primary.port, password)))
+  const sentinels = await Promise.all(
+    [1, 2, 3].map((n) => startSentinel(join(dir, `sentinel-${n}`), primary.port, password)),
+  )
+  const ports = sentinels.map(({ port }) => port)
   const everyoneKnowsAll = async (): Promise<boolean> =>
     (await Promise.all(ports.map((port) => ask(port, `SENTINEL MASTER ${name}`)))).every(
       (state) => field(state, 'num-slaves') === '1' && field(state, 'num-other-sentinels') === '2',
@@ -57,8 +66,8 @@ export async function startSentinels(): Promise<SentinelGroup> {
     replica,
     firstSentinel,
     async cutReplica() {
-      await redisCommand(replica.url, 'CONFIG SET masterauth not-the-password')
-      await redisCommand(replica.url, 'CLIENT KILL TYPE master')
+      await tell(replica, 'CONFIG SET masterauth not-the-password')
+      await tell(replica, 'CLIENT KILL TYPE master')
       await waitFor(async () => (await info(replica)).includes('master_link_status:down'), { deadlineMs: 5000 })
     },
     async promoted() {
@@ -67,10 +76,20 @@ export async function startSentinels(): Promise<SentinelGroup> {
       const isReplica = (answer: string): boolean => answer.endsWith(`\r\n${replica.port}`)
       await waitFor(async () => (await primaries()).every(isReplica), { deadlineMs: 15_000, everyMs: 50 })
     },
+    processes: [
+      ...[primary, replica].map((redis) => ({ pid: redis.pid, word: configFileIn(redis.dir) })),
+      ...sentinels.map(({ pid, word }) => ({ pid, word })),
+    ],
+    async close() {
+      await Promise.all([...sentinels.map(({ kill }) => kill()), primary.kill(), replica.kill(), firstSentinel.close()])
+    },
   }
 }
 
-const info = async (redis: LocalServer): Promise<string> => (await redisCommand(redis.url, 'INFO replication')) ?? ''
+const tell = ({ url, port }: LocalServer, command: string): Promise<string | undefined> =>
+  askRedis(port, decodeURIComponent(new URL(url).password), command)
+
+const info = async (redis: LocalServer): Promise<string> => (await tell(redis, 'INFO replication')) ?? ''
 
 /** The answer as it came; empty when there is none in time. */
 const ask = (port: number, command: string): Promise<string> =>
@@ -92,10 +111,16 @@ function field(reply: string, name: string): string | undefined {
   return lines[lines.indexOf(name) + 2]
 }
 
-async function startSentinel(primaryPort: number, password: string): Promise<number> {
+interface Sentinel {
+  readonly port: number
+  readonly pid: number
+  readonly word: string
+  kill(): Promise<void>
+}
+
+async function startSentinel(dir: string, primaryPort: number, password: string): Promise<Sentinel> {
   const port = await freePort()
-  const dir = join(inject('services').runDir, `sentinel-${port}`)
-  mkdirSync(dir, { mode: 0o700 })
+  mkdirSync(dir, { mode: 0o700, recursive: true })
   const file = join(dir, 'sentinel.conf')
   const lines = [
     'bind 127.0.0.1',
@@ -116,11 +141,15 @@ async function startSentinel(primaryPort: number, password: string): Promise<num
     detached: false,
   })
   const callOff = dieWithMe(child.pid)
-  kills.push(async () => {
-    callOff()
-    child.kill('SIGKILL')
-    await waitFor(() => !isOurs(child.pid, file), { deadlineMs: 5000 })
-  })
   await waitFor(async () => (await ask(port, 'PING')) === '+PONG', { deadlineMs: 10_000 })
-  return port
+  return {
+    port,
+    pid: child.pid,
+    word: file,
+    async kill() {
+      callOff()
+      child.kill('SIGKILL')
+      await waitFor(() => !isOurs(child.pid, file), { deadlineMs: 5000 })
+    },
+  }
 }

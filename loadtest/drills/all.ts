@@ -1,0 +1,29 @@
+// The drills, in the order of `make drills`.
+import type { Drill } from './engine/drill.ts'
+import { hotKey } from './hot-key.ts'
+import { postgresPartition } from './postgres-partition.ts'
+import { postgresRefused } from './postgres-refused.ts'
+import { postgresSlow } from './postgres-slow.ts'
+import { redisFailover } from './redis-failover.ts'
+import { redisMemoryFull } from './redis-memory-full.ts'
+import { redisPartition } from './redis-partition.ts'
+import { redisRefused } from './redis-refused.ts'
+import { redisSlow } from './redis-slow.ts'
+import { resurrection } from './resurrection.ts'
+import { stampede } from './stampede.ts'
+import { wrongData } from './wrong-data.ts'
+
+export const drills: readonly Drill[] = [
+  redisRefused,
+  redisSlow,
+  redisMemoryFull,
+  redisFailover,
+  redisPartition,
+  postgresRefused,
+  postgresSlow,
+  postgresPartition,
+  wrongData,
+  hotKey,
+  stampede,
+  resurrection,
+]

@@ -1,0 +1,92 @@
+// For each drill a promise that is broken on purpose, and the check that must name it. By configuration where that can
+// break it, else by a change of one line in a copy of the sources: the product itself has no such switch.
+export interface Broken {
+  readonly drill: string
+  readonly how: string
+  /** What the broken check says. */
+  readonly named: RegExp
+  readonly env?: Readonly<Record<string, string>>
+  readonly redis?: readonly string[]
+  readonly patch?: { readonly file: string; readonly from: string; readonly to: string }
+}
+
+const passesChangeNothing = {
+  file: 'coherence/pass.ts',
+  from: 'JSON.stringify(next), latest(changes), forget)',
+  to: 'JSON.stringify(next), [], [])',
+}
+
+export const broken: readonly Broken[] = [
+  {
+    drill: 'redis-refused',
+    how: 'breaker off',
+    env: { BREAKER_FAILURES: '1000', BREAKER_WINDOW_MS: '100' },
+    named: /^breaker of redis open/,
+  },
+  {
+    drill: 'redis-slow',
+    how: 'deadline of Redis off',
+    env: { REDIS_TIMEOUT_MS: '10000' },
+    named: /^median of links in Redis \(warm\)/,
+  },
+  {
+    drill: 'redis-memory-full',
+    how: 'Redis may not evict',
+    redis: ['maxmemory-policy noeviction'],
+    named: /^keys evicted/,
+  },
+  {
+    drill: 'redis-partition',
+    how: 'deadline of Redis off',
+    env: { REDIS_TIMEOUT_MS: '10000' },
+    named: /^p99 of all links/,
+  },
+  {
+    drill: 'postgres-refused',
+    how: 'breaker of Postgres is not tried again',
+    env: { DB_BREAKER_OPEN_MS: '600000' },
+    named: /^first link out of Postgres/,
+  },
+  {
+    drill: 'postgres-slow',
+    how: 'deadline of Postgres off',
+    env: { DB_TIMEOUT_MS: '10000', API_DB_TIMEOUT_MS: '10000' },
+    named: /^p99 of the 503s/,
+  },
+  {
+    drill: 'postgres-partition',
+    how: 'no stale answers',
+    env: { STALE_MAX_S: '0' },
+    named: /^hot links answered 503/,
+  },
+  {
+    drill: 'wrong-data',
+    how: 'checker off',
+    patch: { file: 'coherence/checker.ts', from: 'deps.onStale(code, ...found)', to: 'return' },
+    named: /^the checker finds one/,
+  },
+  {
+    drill: 'hot-key',
+    how: 'tier 1 lives 1 ms',
+    env: { LOCAL_CACHE_TTL_MS: '1' },
+    named: /^lookups of the one link/,
+  },
+  {
+    drill: 'stampede',
+    how: 'single flight off',
+    patch: { file: 'redirect/resolve.ts', from: 'if (underWay) return underWay', to: 'void underWay' },
+    named: /^lookups in Postgres that/,
+  },
+  {
+    drill: 'resurrection',
+    how: 'passes move the cursor, but change nothing',
+    patch: passesChangeNothing,
+    named: /wrong place/,
+  },
+  {
+    drill: 'redis-failover',
+    how: 'passes move the cursor, but change nothing',
+    patch: passesChangeNothing,
+    named: /wrong place/,
+  },
+]

@@ -1,0 +1,59 @@
+// make drills-can-fail: a drill that cannot fail proves nothing. Each is run against a QuickLink whose promise is broken
+// on purpose (broken.ts), and must say FAIL and name the check.   NAME=stampede: only this one
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { projectDir } from '../../embedded/paths.ts'
+import type { Report } from '../report/report.ts'
+import { drills } from './all.ts'
+import { broken, type Broken } from './broken.ts'
+import { lockDrills } from './engine/alone.ts'
+import { live } from './engine/engine.ts'
+import { reportOf } from './engine/report.ts'
+import { runnerWord } from './engine/safety.ts'
+
+/** A copy of the sources in which one line is another. */
+function patched({ file, from, to }: NonNullable<Broken['patch']>): string {
+  const dir = mkdtempSync(join(tmpdir(), 'quicklink-broken-'))
+  cpSync(join(projectDir, 'server'), join(dir, 'server'), { recursive: true })
+  cpSync(join(projectDir, 'package.json'), join(dir, 'package.json'))
+  symlinkSync(join(projectDir, 'node_modules'), join(dir, 'node_modules'))
+  const path = join(dir, 'server', file)
+  const text = readFileSync(path, 'utf8')
+  if (!text.includes(from)) throw new Error(`server/${file} does not contain "${from}" any more: mend broken.ts.`)
+  writeFileSync(path, text.replace(from, to))
+  return dir
+}
+
+async function run(each: Broken): Promise<Report> {
+  const drill = drills.find(({ name }) => name === each.drill)
+  if (!drill) throw new Error(`There is no drill ${each.drill}: mend broken.ts.`)
+  const sources = each.patch ? patched(each.patch) : projectDir
+  const { env = {}, redis = [] } = each
+  try {
+    return reportOf(await live(drill, { short: true, sources, env, redis, say: () => undefined }), undefined)
+  } finally {
+    if (sources !== projectDir) rmSync(sources, { recursive: true, force: true })
+  }
+}
+
+const only = process.env['NAME']
+const chosen = broken.filter(({ drill }) => only === undefined || only === '' || drill === only)
+const unlock = lockDrills(runnerWord)
+let missed = 0
+try {
+  for (const each of chosen) {
+    const { verdict, checks, reasons } = await run(each)
+    const named = checks.find(({ claim, ok }) => !ok && each.named.test(claim))
+    const good = verdict === 'FAIL' && named !== undefined
+    if (!good) missed++
+    console.log(`${good ? 'ok    ' : 'NOT OK'} ${each.drill}, ${each.how}: ${verdict}`)
+    console.log(
+      `       ${named ? `${named.claim}: ${named.measured}, promised was ${named.promised}` : reasons.join(' ')}`,
+    )
+  }
+} finally {
+  unlock()
+}
+console.log(`\n${chosen.length - missed} drills fail as they should, ${missed} do not`)
+process.exitCode = missed === 0 ? 0 : 1

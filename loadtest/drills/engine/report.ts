@@ -1,0 +1,240 @@
+// What a drill was like, for the binder: timeline, hypothesis against figures, charts, and the last run beside this one.
+import { readdirSync, readFileSync } from 'node:fs'
+import { availableParallelism, cpus } from 'node:os'
+import { readBuild } from '../../../server/telemetry/build.ts'
+import {
+  judge as conclude,
+  type Chart,
+  type Figure,
+  type Report,
+  type Series,
+  type Table,
+} from '../../report/report.ts'
+import { short } from '../../report/text.ts'
+import type { Lived } from './engine.ts'
+import { quantile, type Phase, type Seen } from './seen.ts'
+import type { Worker } from './appliance.ts'
+
+export function reportOf(lived: Lived, earlier: Report | undefined): Report {
+  const { drill, beganAt, checks, doubts, seen, settings, marks } = lived
+  // Whatever the machine was busy with: a wrong answer, a failure or a state that never came is QuickLink's.
+  const certain = checks.map(({ claim }) => claim)
+  const figures = seen ? figuresOf(seen) : []
+  const originMs = seen?.moments.beganMs ?? marks[0]?.atMs ?? 0
+  return {
+    kind: 'drill',
+    name: drill.name,
+    title: drill.claim,
+    at: beganAt.toISOString(),
+    commit: readBuild().commit,
+    ...conclude(checks, doubts, certain),
+    checks,
+    phases: seen ? phasesOf(seen, originMs) : [],
+    marks: seen ? marksOf(seen, originMs) : [],
+    figures,
+    charts: seen ? chartsOf(seen, originMs) : [],
+    tables: [
+      hypothesis(lived),
+      timeline(lived, originMs),
+      alerts(lived),
+      ...(seen ? [failures(seen)] : []),
+      ...(earlier ? [comparison(figures, earlier)] : []),
+    ],
+    environment: {
+      mode: 'embedded: PostgreSQL and Redis as processes, two workers, fault proxies before both',
+      CPU: cpus()[0]?.model ?? 'unknown',
+      cores: availableParallelism(),
+      node: process.versions.node,
+      'requests per second': drill.load.rate,
+      ...settings,
+    },
+  }
+}
+
+const isDisturbed = ({ redis, postgres }: Worker): boolean =>
+  redis.breaker !== 'closed' || postgres.breaker !== 'closed' || !redis.trusted
+
+function figuresOf(seen: Seen): Figure[] {
+  const { moments, baseline, fault, after, recovery } = seen
+  const ms = (name: string, value: number): Figure[] =>
+    Number.isFinite(value) ? [{ name, value, unit: 'ms', better: 'less' }] : []
+  return [
+    ...ms('p50, baseline', baseline.quantile(0.5)),
+    ...ms('p99, baseline', baseline.quantile(0.99)),
+    ...ms('p50 while the fault lasted', fault.quantile(0.5)),
+    ...ms('p99 while the fault lasted', fault.quantile(0.99)),
+    ...ms('peak p99 of a second', peak(seen).ms),
+    ...ms('p99 when steady again', after.quantile(0.99)),
+    ...ms('heal to steady again', moments.recoveredMs - moments.healedMs),
+    { name: 'answers from the fault to the end', value: seen.all.answers.length, unit: '' },
+    { name: '503 while the fault lasted', value: fault.count(503) + recovery.count(503), unit: '' },
+    { name: 'wrong destinations', value: seen.all.wrong, unit: '', better: 'less' },
+    { name: 'lateness of the load itself (p99)', value: seen.all.latenessMs, unit: 'ms' },
+  ]
+}
+
+/** The second from the fault on whose p99 is the highest. */
+function peak({ all }: Seen): { atMs: number; ms: number } {
+  const seconds = bySecond(all).map(([atMs, ms]) => ({ atMs, ms: quantile(ms, 0.99) }))
+  return seconds.reduce((worst, each) => (each.ms > worst.ms ? each : worst), { atMs: NaN, ms: 0 })
+}
+
+function bySecond({ answers, fromMs }: Pick<Phase, 'answers' | 'fromMs'>): [number, number[]][] {
+  const seconds = new Map<number, number[]>()
+  for (const { dueMs, ms } of answers) {
+    const second = Math.floor((dueMs - fromMs) / 1000)
+    const all = seconds.get(second)
+    if (all) all.push(ms)
+    else seconds.set(second, [ms])
+  }
+  return [...seconds].sort(([a], [b]) => a - b).map(([second, ms]) => [fromMs + second * 1000, ms])
+}
+
+function phasesOf({ moments }: Seen, originMs: number): Report['phases'] {
+  const at = (ms: number): number => (ms - originMs) / 1000
+  const { beganMs, injectedMs, healedMs, recoveredMs, endedMs } = moments
+  return [
+    { name: 'baseline', fromS: at(beganMs), toS: at(injectedMs) },
+    { name: 'fault', fromS: at(injectedMs), toS: at(healedMs) },
+    { name: 'recovery', fromS: at(healedMs), toS: at(recoveredMs) },
+    { name: 'after', fromS: at(recoveredMs), toS: at(endedMs) },
+  ]
+}
+
+function breakerOpenMs({ watch, moments }: Seen): number {
+  const isOpen = ({ redis, postgres }: Worker): boolean => redis.breaker !== 'closed' || postgres.breaker !== 'closed'
+  return watch.looks.find(({ atMs, workers }) => atMs >= moments.injectedMs && workers.some(isOpen))?.atMs ?? NaN
+}
+
+function detectedMs({ watch, moments }: Seen): number {
+  const { injectedMs, recoveredMs } = moments
+  const look = watch.looks.find(
+    ({ atMs, workers }) => atMs >= injectedMs && atMs < recoveredMs && workers.some(isDisturbed),
+  )
+  return look?.atMs ?? NaN
+}
+
+function marksOf(seen: Seen, originMs: number): Report['marks'] {
+  const moments: [number, string][] = [[breakerOpenMs(seen), 'breaker open']]
+  return moments.filter(([ms]) => Number.isFinite(ms)).map(([ms, what]) => ({ atS: (ms - originMs) / 1000, what }))
+}
+
+function timeline({ marks, seen }: Lived, originMs: number): Table {
+  const worst = seen && peak(seen)
+  const further: [number, string][] = seen
+    ? [
+        [detectedMs(seen), 'noticed by QuickLink: a breaker is not closed, or Redis is not trusted'],
+        [breakerOpenMs(seen), 'a breaker is open'],
+        [worst?.atMs ?? NaN, `peak: p99 of this second is ${short(worst?.ms ?? NaN)} ms`],
+      ]
+    : []
+  const all = [...marks.map(({ atMs, what }): [number, string] => [atMs, what]), ...further]
+    .filter(([atMs]) => Number.isFinite(atMs))
+    .sort(([a], [b]) => a - b)
+  const t0Ms = seen?.moments.injectedMs ?? originMs
+  return {
+    title: 'Timeline',
+    note: 'Seconds from the fault (T0). States are looked at ten times a second.',
+    head: ['at', 'what'],
+    rows: all.map(([atMs, what]) => [((atMs - t0Ms) / 1000).toFixed(2), what]),
+  }
+}
+
+function hypothesis({ drill }: Lived): Table {
+  const may = drill.load.groups.filter(({ may = [] }) => may.length > 0)
+  const spared = may.map(({ name, may }) => `${name}: also ${may?.join(', ')}`).join('; ')
+  return {
+    title: 'Hypothesis',
+    head: ['', ''],
+    rows: [
+      ['fault', `${drill.fault.what}, for ${drill.fault.seconds} s`],
+      ['proof that it landed', drill.fault.landed.what],
+      ['heal', drill.heal.what],
+      ['proof that it is gone', drill.heal.healed.what],
+      ['load', drill.load.groups.map(({ name, share }) => `${name} ${share}`).join(', ')],
+      ['answers, from the fault until recovery', `302${spared ? ` (${spared})` : ''}`],
+    ],
+  }
+}
+
+/** The first of them, for whoever looks into it. */
+function failures({ baseline, fault, recovery, after, moments }: Seen): Table {
+  const all = [baseline, fault, recovery, after].flatMap(({ failures }) => failures)
+  return {
+    title: 'Answers outside the promised ones, or to a wrong place',
+    note: `${all.length} of them${all.length > 20 ? '; the first 20' : ''}.`,
+    head: ['at', 'code', 'answer', 'after ms'],
+    rows: all
+      .slice(0, 20)
+      .map(({ dueMs, code, status, location, ms }) => [
+        ((dueMs - moments.injectedMs) / 1000).toFixed(3),
+        code,
+        location ?? (status || 'none'),
+        short(ms),
+      ]),
+  }
+}
+
+const alerts = ({ drill }: Lived): Table => ({
+  title: 'Alerts',
+  note: 'Not checked: without Docker there is no Prometheus that could ring.',
+  head: ['expected', 'rang'],
+  rows: drill.alerts.map((name) => [name, 'not checked']),
+})
+
+function comparison(figures: readonly Figure[], earlier: Report): Table {
+  return {
+    title: 'The last run of this drill',
+    note: `Of ${earlier.at.slice(0, 16).replace('T', ' ')} UTC, commit ${earlier.commit}: ${earlier.verdict}.`,
+    head: ['what', 'then', 'now'],
+    rows: figures.map(({ name, value, unit }) => {
+      const then = earlier.figures.find((figure) => figure.name === name)
+      return [name, then ? `${short(then.value)} ${unit}` : '–', `${short(value)} ${unit}`]
+    }),
+  }
+}
+
+/** The newest report of this drill in a folder of reports. */
+export function lastReport(name: string, parent = new URL('../../reports/', import.meta.url).pathname) {
+  try {
+    const [newest] = readdirSync(parent).filter((folder) => new RegExp(`^[\\dT-]+-${name}$`).test(folder)).sort().reverse() // prettier-ignore
+    if (newest === undefined) return undefined
+    return JSON.parse(readFileSync(`${parent}/${newest}/report.json`, 'utf8')) as Report
+  } catch {
+    return undefined
+  }
+}
+
+function chartsOf(seen: Seen, originMs: number): Chart[] {
+  const { baseline, all, moments } = seen
+  const whole = { answers: [...baseline.answers, ...all.answers], fromMs: moments.beganMs }
+  const at = (ms: number): number => Math.round((ms - originMs) / 1000)
+  const latency = (name: string, share: number): Series => ({
+    name,
+    points: bySecond(whole).map(([ms, values]) => [at(ms), quantile(values, share)]),
+  })
+  const counted = (name: string, is: (status: number) => boolean): Series => ({
+    name,
+    points: bySecond(whole).map(([ms]) => [
+      at(ms),
+      whole.answers.filter(({ dueMs, status }) => dueMs >= ms && dueMs < ms + 1000 && is(status)).length,
+    ]),
+  })
+  return [
+    {
+      title: 'Latency from when each request was due, by second',
+      unit: 'ms',
+      logarithmic: true,
+      series: [latency('p50', 0.5), latency('p99', 0.99)],
+    },
+    {
+      title: 'Answers by second',
+      unit: '/s',
+      series: [
+        counted('redirects', (status) => status === 302 || status === 301),
+        counted('503', (status) => status === 503),
+        counted('other or none', (status) => ![301, 302, 503].includes(status)),
+      ],
+    },
+  ]
+}

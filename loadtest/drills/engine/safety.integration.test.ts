@@ -1,0 +1,78 @@
+// Whatever becomes of the runner, a drill leaves nothing behind; and a fault that does not land proves nothing.
+import { spawn, type ChildProcess } from 'node:child_process'
+import { chmodSync, mkdtempSync, readFileSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { beforeEach, expect, inject, test } from 'vitest'
+import { projectDir } from '../../../embedded/paths.ts'
+import { commandLine } from '../../../embedded/process.ts'
+import { waitFor } from '../../../server/testing/wait-for.ts'
+import { postgresPid } from '../../faults/services.ts'
+import { redisRefused } from '../redis-refused.ts'
+import { live } from './engine.ts'
+import { placesOf } from './remains.ts'
+import { reportOf } from './report.ts'
+
+let dir: string
+
+beforeEach(() => {
+  dir = mkdtempSync(join(inject('services').runDir, 'drills-'))
+  // Postgres' own user walks through it.
+  chmodSync(dir, 0o711)
+})
+
+interface Runner {
+  readonly child: ChildProcess
+  readonly ended: Promise<number | null>
+  readonly text: () => string
+}
+
+function startDrill(): Runner {
+  const child = spawn(process.execPath, [join(import.meta.dirname, '..', 'run.ts')], {
+    env: { PATH: process.env['PATH'], TMPDIR: dir, NAME: 'redis-refused', SHORT: 'yes' },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let text = ''
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (text += chunk.toString()))
+  return { child, ended: new Promise((resolve) => child.once('close', resolve)), text: () => text }
+}
+
+/** In the middle of its fault, with the pids of what it has started. */
+async function inMidFault(): Promise<Runner & { pids: number[] }> {
+  const runner = startDrill()
+  await waitFor(() => runner.text().includes('Fault:'), { deadlineMs: 40_000, everyMs: 50 })
+  const folder = readdirSync(dir).find((name) => name.startsWith('quicklink-drill-') && !name.endsWith('.lock')) as string
+  const started = JSON.parse(readFileSync(join(dir, folder, 'started.json'), 'utf8')) as { pid: number }[]
+  const pids = [...started.map(({ pid }) => pid), postgresPid(placesOf(join(dir, folder))) ?? 0]
+  expect(pids.map(commandLine).filter((line) => line === '')).toEqual([])
+  return { ...runner, pids }
+} // prettier-ignore
+
+const allGone = (pids: readonly number[]): boolean =>
+  pids.every((pid) => commandLine(pid) === '') && readdirSync(dir).length === 0
+
+test('kill -9 of the runner: the dead man takes down its QuickLink and releases the lock', { timeout: 90_000 }, async () => {
+  const { child, ended, pids } = await inMidFault()
+  const second = startDrill()
+  expect(await second.ended).toBe(2)
+  expect(second.text()).toBe('Another drill is under way on this machine: wait for it.\n')
+  child.kill('SIGKILL')
+  await ended
+  await waitFor(() => allGone(pids), { deadlineMs: 10_000 })
+}) // prettier-ignore
+
+test('Ctrl-C: everything is undone within 2 s', { timeout: 90_000 }, async () => {
+  const { child, ended, pids } = await inMidFault()
+  const beganMs = performance.now()
+  child.kill('SIGINT')
+  expect(await ended).toBe(130)
+  expect(performance.now() - beganMs).toBeLessThan(2000)
+  await waitFor(() => allGone(pids), { deadlineMs: 1000 })
+})
+
+test('a fault that does not land is inconclusive, whatever else was seen', { timeout: 90_000 }, async () => {
+  const fault = { ...redisRefused.fault, inject: () => Promise.resolve() }
+  const options = { short: true, sources: projectDir, say: () => undefined }
+  const report = reportOf(await live({ ...redisRefused, fault }, options), undefined)
+  expect(report.verdict).toBe('INCONCLUSIVE')
+  expect(report.reasons).toEqual(['The fault did not land: not so that a stranger is refused by Redis.'])
+})

@@ -1,0 +1,85 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { linkKey } from '../../server/coherence/schema.ts'
+import type { Code } from '../../server/link.ts'
+import { ask } from '../bench/ask.ts'
+import type { Drill, DrillGroup, Stage } from './engine/drill.ts'
+import { clockMs } from './engine/load.ts'
+import { total } from './engine/metrics.ts'
+import { hot } from './links.ts'
+import { p99Below } from './promises.ts'
+
+const crowd: DrillGroup = { name: 'crowd', share: 5, prefix: 'crowd-', count: 1000, pick: 'uniform' }
+/** Asked for by nobody before, and then by many at once. */
+const fresh: DrillGroup = { name: 'fresh', share: 0, prefix: 'fresh-', count: 1, pick: 'uniform', cold: true }
+const atOnce = 300
+
+/** As a thousand keys that were made in the same moment with the same life, without jitter. */
+async function expireTogether({ appliance, mark }: Stage): Promise<void> {
+  const prefix = linkKey(crowd.prefix as Code)
+  await appliance.redis(
+    `EVAL "for n = 0, ${crowd.count - 1} do redis.call('PEXPIREAT', '${prefix}' .. n, ARGV[1]) end" 0 ${Date.now() + 300}`,
+  )
+  await pause(300)
+  mark(`${crowd.count} hot keys expired in the same millisecond`)
+}
+
+/** Many at once for one code that nobody has cached: what Postgres is asked beyond what the others' misses cost. */
+async function burst({ appliance, load, note, mark }: Stage): Promise<void> {
+  const lookups = async (): Promise<number> =>
+    total(await appliance.metrics(), 'quicklink_lookups_total', { source: 'postgres' })
+  const before = await lookups()
+  const beganMs = clockMs()
+  const answers = await Promise.all(Array.from({ length: atOnce }, () => ask(appliance.url, `/${fresh.prefix}0`)))
+  await pause(300)
+  const endedMs = clockMs()
+  const grown = (await lookups()) - before
+  await pause(200)
+  const others = load.answers.filter(({ dueMs, group }) => group === 'crowd' && dueMs >= beganMs - 200 && dueMs < endedMs + 200)
+  note('burst failed', answers.filter(({ status }) => status !== 302).length)
+  note('burst lookups', Math.max(0, grown - others.length))
+  mark(`${atOnce} requests at once for a link that nobody had cached`)
+} // prettier-ignore
+
+export const stampede: Drill = {
+  name: 'stampede',
+  claim: 'Redis is flushed under load, a thousand hot keys expire in one millisecond, and hundreds ask at once for one cold link. Postgres is asked once per code and process, and nobody fails.',
+  load: { rate: 300, groups: [hot, crowd, fresh] },
+  fault: {
+    what: 'FLUSHALL in Redis',
+    async inject({ appliance, note }) {
+      note('keys', Number((await appliance.redis('DBSIZE'))?.replace(':', '')))
+      await appliance.redis('FLUSHALL')
+    },
+    landed: {
+      what: 'Redis counts a FLUSHALL, and holds hardly a key',
+      check: async ({ appliance }) => /cmdstat_flushall:calls=[1-9]/.test((await appliance.redis('INFO commandstats')) ?? ''),
+    },
+    seconds: 10,
+  },
+  async meanwhile(stage) {
+    await pause(4000)
+    await expireTogether(stage)
+    await burst(stage)
+  },
+  during: [
+    { what: `failures among ${atOnce} requests at once`, figure: ({ noted }) => noted('burst failed'), atMost: 0 },
+    {
+      what: `lookups in Postgres that ${atOnce} requests at once for one code caused, in all workers`,
+      figure: ({ noted }) => noted('burst lookups'),
+      atMost: 2,
+    },
+    p99Below('p99 of the worst second', ({ fault }) => fault, 250, 0.99),
+  ],
+  heal: {
+    what: 'nothing: the caches fill by themselves',
+    undo: () => Promise.resolve(),
+    healed: {
+      what: 'Redis holds half of what it held, and its cursor',
+      check: async ({ appliance }) =>
+        (await appliance.redis('EXISTS ql:v1:cursor')) === ':1' &&
+        Number((await appliance.redis('DBSIZE'))?.replace(':', '')) > crowd.count / 2,
+    },
+  },
+  after: [],
+  alerts: [],
+} // prettier-ignore
