@@ -16,10 +16,11 @@ async function lockLinks({ appliance, note, mark }: Stage): Promise<void> {
     await sql.query('lock table links in access exclusive mode')
     const endMs = performance.now() + lockedS * 1000
     while (performance.now() < endMs) {
-      const all = await sql.query<{ name: string; query: string; old: boolean }>(
+      // Not in this transaction: it sees others as they were when it first looked.
+      const all = await appliance.sql.query<{ name: string; query: string; old: boolean }>(
         `select application_name as name, left(query, 80) as query,
            state = 'active' and clock_timestamp() - query_start > interval '3 s' as old
-         from pg_stat_activity where usename = 'quicklink'`,
+         from pg_stat_activity where usename = 'quicklink' and application_name <> 'drill'`,
       )
       const old = all.filter((each) => each.old)
       if (orphans === 0) for (const { name, query } of old) mark(`left behind by ${name}: ${query}`)

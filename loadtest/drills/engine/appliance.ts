@@ -46,7 +46,7 @@ export interface Appliance {
   readonly proxies: Proxies<'redis' | 'postgres'>
   /** Past the proxies. */
   readonly ports: Readonly<Record<'redis' | 'postgres', number>>
-  /** Past the proxies, as its superuser. */
+  /** Past the proxies, as the owner of the database. Two connections. */
   readonly sql: Postgres
   /** One command, past the proxies; undefined without an answer. */
   redis(command: string): Promise<string | undefined>
