@@ -1,5 +1,5 @@
 // make drills-can-fail: a drill that cannot fail proves nothing. Each is run against a QuickLink whose promise is broken
-// on purpose (broken.ts), and must say FAIL and name the check.   NAME=stampede: only this one
+// on purpose (broken.ts), and must say FAIL and name the check.   NAME=stampede,hot-key: only these
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -10,7 +10,6 @@ import { broken, type Broken } from './broken.ts'
 import { lockDrills } from './engine/alone.ts'
 import { live } from './engine/engine.ts'
 import { reportOf } from './engine/report.ts'
-import { runnerWord } from './engine/safety.ts'
 
 /** A copy of the sources in which one line is another. */
 function patched({ file, from, to }: NonNullable<Broken['patch']>): string {
@@ -37,9 +36,9 @@ async function run(each: Broken): Promise<Report> {
   }
 }
 
-const only = process.env['NAME']
-const chosen = broken.filter(({ drill }) => only === undefined || only === '' || drill === only)
-const unlock = lockDrills(runnerWord)
+const only = process.env['NAME']?.split(',').filter((name) => name !== '') ?? []
+const chosen = broken.filter(({ drill }) => only.length === 0 || only.includes(drill))
+const unlock = lockDrills()
 let missed = 0
 try {
   for (const each of chosen) {

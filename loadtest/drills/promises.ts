@@ -12,9 +12,10 @@ export function standardPromises(): { during: Promised[]; after: Promised[] } {
     ],
     after: [
       {
-        what: 'steady again in time',
-        figure: ({ noted }) => noted('recovered'),
-        atLeast: 1,
+        what: 'heal to steady again: breakers closed, Redis trusted',
+        figure: ({ noted, moments }) => (noted('recovered') === 1 ? moments.recoveredMs - moments.healedMs : NaN),
+        unit: 'ms',
+        atMost: 40_000,
       },
       {
         what: 'answers outside the promised ones, from the heal on',
@@ -56,9 +57,9 @@ export const closesWithin = (dependency: Dependency, ms: number): Promised => ({
  * more, so what counts is how soon the connection is. One look of ours may be late.
  */
 export const redisBreakerCloses = (ms = 1000): Promised => ({
-  what: 'breaker of redis closed again after the heal, beyond the time that it stays open',
+  what: 'breaker of redis closed again after the heal, later than the time that it stays open',
   figure: ({ untilAll, moments, breakerOpenMs }) =>
-    untilAll(moments.healedMs, ({ redis }) => redis.breaker === 'closed') - breakerOpenMs,
+    Math.max(0, untilAll(moments.healedMs, ({ redis }) => redis.breaker === 'closed') - breakerOpenMs),
   unit: 'ms',
   atMost: ms,
 })

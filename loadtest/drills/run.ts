@@ -10,7 +10,6 @@ import { lockDrills } from './engine/alone.ts'
 import type { Drill } from './engine/drill.ts'
 import { live } from './engine/engine.ts'
 import { lastReport, reportOf } from './engine/report.ts'
-import { runnerWord } from './engine/safety.ts'
 import { summarise } from './summary.ts'
 
 const say = (line: string): void => console.log(line)
@@ -83,7 +82,7 @@ function chosenBy(names: string): Drill[] {
 try {
   const names = process.env['NAME'] ?? ''
   const work = names === 'game-day' ? gameDay : inOrder.bind(undefined, chosenBy(names))
-  const unlock = lockDrills(runnerWord)
+  const unlock = lockDrills()
   try {
     process.exitCode = exitCodes[await work()]
   } finally {

@@ -2,7 +2,8 @@ import { linkKey } from '../../server/coherence/schema.ts'
 import type { Code } from '../../server/link.ts'
 import { waitFor } from '../../server/testing/wait-for.ts'
 import type { Drill, DrillGroup, Stage } from './engine/drill.ts'
-import { clockMs, standardDestination, type Answered } from './engine/load.ts'
+import { clockMs, type Answered } from './engine/load.ts'
+import { standardDestination } from './engine/oracle.ts'
 import { hot } from './links.ts'
 
 /** Few, so that the checker, which looks at two codes a second and process, comes by soon. */

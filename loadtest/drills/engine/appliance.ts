@@ -16,7 +16,6 @@ import { ask } from '../../bench/ask.ts'
 import { startProxies, proxiesFile, type Proxies } from '../../faults/proxies.ts'
 import { startSentinelGroup, type SentinelGroup } from '../../faults/sentinels.ts'
 import { embeddedServices, type Services } from '../../faults/services.ts'
-import { standardDestination, type LoadGroup } from './load.ts'
 import { openRemains, type Remains } from './remains.ts'
 import { parseSamples, type Sample } from './metrics.ts'
 
@@ -158,15 +157,4 @@ async function startServer(remains: Remains, { env, sources }: Settings, own: Re
   const server = { url: `http://127.0.0.1:${port}`, opsUrl: `http://127.0.0.1:${opsPort}` }
   await waitFor(async () => (await ask(server.opsUrl, '/readyz')).text.includes('"ok"'), { deadlineMs: 30_000, everyMs: 50 }) // prettier-ignore
   return server
-}
-
-/** The links of these groups, and where they lead. */
-export async function loadLinks({ sql }: Appliance, groups: readonly LoadGroup[]): Promise<void> {
-  for (const { prefix, count } of groups) {
-    await sql.query(
-      `insert into links (code, url) select $1 || n, $2 || n from generate_series(0, $3::int - 1) n on conflict do nothing`,
-      [prefix, standardDestination(prefix), count],
-    )
-  }
-  await sql.query('analyze links')
 }

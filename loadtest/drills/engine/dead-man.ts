@@ -7,19 +7,17 @@ import { isOurs } from '../../../embedded/process.ts'
 import { heal, takeDown } from './remains.ts'
 
 export interface DeadManOrder {
-  readonly runnerPid: number
-  /** Of its command line. */
-  readonly runnerWord: string
+  readonly runner: { readonly pid: number; readonly word: string }
   readonly dir: string
   readonly lockFile: string
   readonly maxMs: number
 }
 
-const { runnerPid, runnerWord, dir, lockFile, maxMs } = JSON.parse(process.argv[2] ?? '') as DeadManOrder
+const { runner, dir, lockFile, maxMs } = JSON.parse(process.argv[2] ?? '') as DeadManOrder
 const lookEveryMs = 200
 const endMs = performance.now() + maxMs
 // A runner that is done says so by killing this process.
-while (performance.now() < endMs && isOurs(runnerPid, runnerWord)) await pause(lookEveryMs)
+while (performance.now() < endMs && isOurs(runner.pid, runner.word)) await pause(lookEveryMs)
 await heal(dir)
 await takeDown(dir)
 rmSync(lockFile, { force: true })

@@ -1,16 +1,15 @@
 // The life of a drill: preflight, baseline, fault, heal, after. Whatever happens, the fault is undone.
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { lastLines } from '../../../embedded/paths.ts'
-import { ask } from '../../bench/ask.ts'
+import { lastLines, Refusal } from '../../../embedded/paths.ts'
 import type { Check } from '../../report/report.ts'
-import { loadLinks, prepareAppliance, startAppliance, type Appliance } from './appliance.ts'
-import type { Drill, Proof, Stage } from './drill.ts'
+import { prepareAppliance, startAppliance, type Appliance } from './appliance.ts'
+import type { Drill, Stage } from './drill.ts'
 import { judge, unsteady } from './judge.ts'
 import { clockMs, startLoad } from './load.ts'
 import { total, type Sample } from './metrics.ts'
-import { linkKey } from '../../../server/coherence/schema.ts'
-import type { Code } from '../../../server/link.ts'
+import { cacheAll, loadLinks } from './links.ts'
+import { Doubt, proven } from './proof.ts'
 import { armDeadMan } from './safety.ts'
 import { lookBack, phaseOf, type Moments, type Scrapes, type Seen } from './seen.ts'
 import { startWatch } from './watch.ts'
@@ -48,9 +47,6 @@ const landingMs = 5000
 const healingMs = 20_000
 const warmUpS = 3
 
-/** Ends the drill early, without a verdict about QuickLink. */
-class Doubt extends Error {}
-
 export async function live(drill: Drill, options: Options): Promise<Lived> {
   const breakerOpenMs = options.short ? 3000 : 30_000
   const env = { BREAKER_OPEN_MS: String(breakerOpenMs), ...drill.settings?.env, ...options.env }
@@ -64,8 +60,8 @@ export async function live(drill: Drill, options: Options): Promise<Lived> {
     options.say(`It is at ${appliance.url}, its state at ${appliance.opsUrl}/statusz`)
     await run.on(appliance)
   } catch (error) {
-    if (!(error instanceof Doubt)) throw error
-    run.doubts.push(error.message)
+    if (error instanceof Refusal) throw error
+    run.doubts.push(error instanceof Doubt ? error.message : `The drill could not go on: ${String(error)}.`)
   } finally {
     await run.end()
     run.log = lastLines(join(remains.dir, 'server.log'), 2000)
@@ -149,13 +145,14 @@ class Run {
     this.#moments.injectedMs = clockMs()
     this.#mark(`fault: ${fault.what}`)
     await fault.inject(stage)
-    if (!(await proven(fault.landed, stage, landingMs)))
+    if (!(await proven(() => fault.landed.check(stage), landingMs)))
       throw new Doubt(`The fault did not land: not so that ${fault.landed.what}.`)
     this.#moments.landedMs = clockMs()
     this.#mark(`it landed: ${fault.landed.what}`)
     const endMs = clockMs() + seconds * 1000
-    await meanwhile?.(stage)
-    while (clockMs() < endMs) {
+    const acting = started(meanwhile?.(stage))
+    while (clockMs() < endMs || !acting.done) {
+      if (acting.failure !== undefined) throw acting.failure
       const why = await this.#abort(stage)
       if (why !== undefined) {
         this.#mark(`ended early: ${why}`)
@@ -182,7 +179,8 @@ class Run {
     const { what, undo, healed } = this.#drill.heal
     this.#options.say(`Heal: ${what}`)
     await undo(stage)
-    if (!(await proven(healed, stage, healingMs))) throw new Doubt(`It was not healed: not so that ${healed.what}.`)
+    if (!(await proven(() => healed.check(stage), healingMs)))
+      throw new Doubt(`It was not healed: not so that ${healed.what}.`)
     this.#moments.healedMs = clockMs()
     this.#mark(`healed: ${healed.what}`)
   }
@@ -190,12 +188,9 @@ class Run {
   /** The figures of the moment when it was steady again. */
   async #after(stage: Stage): Promise<Sample[]> {
     const isBack = (): boolean => stage.watch.sound() && stage.watch.looks.at(-1)!.atMs > this.#moments.healedMs
-    const back: Proof = {
-      what: '',
-      check: async () => isBack() && ((await this.#drill.recovered?.check(stage)) ?? true),
-    }
+    const back = async (): Promise<boolean> => isBack() && ((await this.#drill.recovered?.check(stage)) ?? true)
     const deadlineMs = this.#breakerOpenMs + 10_000
-    const recovered = await proven(back, stage, deadlineMs)
+    const recovered = await proven(back, deadlineMs)
     this.#moments.recoveredMs = clockMs()
     this.#mark(recovered ? 'recovered: breakers closed, Redis trusted' : `not recovered after ${deadlineMs / 1000} s`)
     this.#notes.set('recovered', recovered ? 1 : 0)
@@ -218,7 +213,7 @@ class Run {
       const of = (name: string): number => total(samples, `quicklink_clicks_${name}`)
       return of('spooled') === 0 && of('accepted_total') === of('persisted_total') + of('dropped_total')
     }
-    await proven({ what: '', check: settled }, undefined as unknown as Stage, 5000)
+    await proven(settled, 5000)
     const counted = total(samples, ...redirects) - (this.#notes.get('redirectsBefore') ?? 0)
     this.#notes.set('uncounted', Math.max(0, answered - counted))
     return samples
@@ -267,29 +262,12 @@ class Run {
   }
 }
 
-/** In time. A look that fails is one that does not prove it. */
-async function proven({ check }: Proof, stage: Stage, deadlineMs: number): Promise<boolean> {
-  const endMs = clockMs() + deadlineMs
-  for (;;) {
-    if (await Promise.resolve(check(stage)).catch(() => false)) return true
-    if (clockMs() > endMs) return false
-    await pause(20)
-  }
-}
-
-/** Asked for until Redis holds them all: a few at a time, for a process drops the fills beyond those. */
-async function cacheAll({ url, redis }: Appliance, prefix: string, count: number): Promise<void> {
-  let missing = Array.from({ length: count }, (_, n) => `${prefix}${n}`)
-  for (let round = 0; missing.length > 0 && round < 5; round++) {
-    const asked = missing.values()
-    const lane = async (): Promise<void> => {
-      for (const code of asked) await ask(url, `/${code}`)
-    }
-    await Promise.all(Array.from({ length: 8 }, lane))
-    // What is filled is not waited for.
-    await pause(100)
-    const held = await Promise.all(missing.map((code) => redis(`EXISTS ${linkKey(code as Code)}`)))
-    missing = missing.filter((_, n) => held[n] !== ':1')
-  }
-  if (missing.length > 0) throw new Doubt(`${missing.length} links of ${prefix} could not be put into Redis.`)
+/** Its end is looked at from time to time, not waited for: meanwhile there may be reasons to give up. */
+function started(work: Promise<void> | undefined): { readonly done: boolean; readonly failure: unknown } {
+  const state: { done: boolean; failure: unknown } = { done: work === undefined, failure: undefined }
+  work?.then(
+    () => (state.done = true),
+    (error: unknown) => (state.failure = error ?? new Error('it failed')),
+  )
+  return state
 }

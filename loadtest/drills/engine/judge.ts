@@ -42,7 +42,8 @@ function compare(promised: Promised, seen: Seen): Check {
 }
 
 function bound({ atMost, atLeast, unit = '' }: Promised): string {
-  if (atMost !== undefined && atMost === atLeast) return `${short(atMost)} ${unit}`.trim()
+  // Nothing that is counted is below 0.
+  if (atMost !== undefined && (atMost === atLeast || atMost === 0)) return `${short(atMost)} ${unit}`.trim()
   const [low, high] = [atLeast, atMost].map((n) => (n === undefined ? '' : `${short(n)} ${unit}`.trim()))
   return [low && `≥ ${low}`, high && `≤ ${high}`].filter((part) => part !== '').join(', ')
 }

@@ -1,7 +1,8 @@
 // The load of a drill: a schedule that no answer can delay. Request n is due at n ÷ rate, and its latency counts from
 // then. A process of its own; it tells its parent every answer, and ends with it.
 import { Agent, request } from 'node:http'
-import { clockMs, standardDestination, type Answered, type LoadGroup, type LoadOrder } from './load.ts'
+import { clockMs, type Answered, type LoadGroup, type LoadOrder } from './load.ts'
+import { standardDestination } from './oracle.ts'
 
 let order = JSON.parse(process.argv[2] ?? '') as LoadOrder
 const { host, hostname, port } = new URL(order.url)
@@ -15,9 +16,10 @@ const tellEveryMs = 100
 let told: Answered[] = []
 let next = 0
 let beganMs = clockMs()
-const drawn = new Map<LoadGroup, number>()
+/** Of each group by name: another load goes on with fresh codes where the one before ended. */
+const drawn = new Map<string, number>()
 
-/** Zipf with exponent 1, by rejection from its continuous cousin: the first codes are the popular ones. */
+/** Zipf with exponent 1, by inverting its continuous cousin: the first codes are the popular ones. */
 function zipf(count: number): number {
   return Math.min(count - 1, Math.floor(Math.exp(Math.random() * Math.log(count + 1))) - 1)
 }
@@ -25,8 +27,8 @@ function zipf(count: number): number {
 function draw(): { group: LoadGroup; code: string } {
   let at = Math.random() * order.groups.reduce((sum, { share }) => sum + share, 0)
   const group = order.groups.find(({ share }) => (at -= share) < 0) ?? order.groups[0]!
-  const turn = drawn.get(group) ?? 0
-  drawn.set(group, turn + 1)
+  const turn = drawn.get(group.name) ?? 0
+  drawn.set(group.name, turn + 1)
   const n =
     group.pick === 'fresh'
       ? turn % group.count

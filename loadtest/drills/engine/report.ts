@@ -140,19 +140,25 @@ function timeline({ marks, seen }: Lived, originMs: number): Table {
   }
 }
 
-function hypothesis({ drill }: Lived): Table {
+function hypothesis({ drill, seen }: Lived): Table {
   const may = drill.load.groups.filter(({ may = [] }) => may.length > 0)
   const spared = may.map(({ name, may }) => `${name}: also ${may?.join(', ')}`).join('; ')
   return {
     title: 'Hypothesis',
     head: ['', ''],
     rows: [
-      ['fault', `${drill.fault.what}, for ${drill.fault.seconds} s`],
+      [
+        'fault',
+        `${drill.fault.what}${seen ? `, for ${short((seen.moments.healedMs - seen.moments.injectedMs) / 1000)} s` : ''}`,
+      ],
       ['proof that it landed', drill.fault.landed.what],
       ['heal', drill.heal.what],
       ['proof that it is gone', drill.heal.healed.what],
       ['load', drill.load.groups.map(({ name, share }) => `${name} ${share}`).join(', ')],
-      ['answers, from the fault until recovery', `302${spared ? ` (${spared})` : ''}`],
+      [
+        'answers that are right, from the fault until recovery',
+        `302, and 404 for what was disabled${spared ? ` (${spared})` : ''}`,
+      ],
     ],
   }
 }
@@ -189,7 +195,7 @@ function comparison(figures: readonly Figure[], earlier: Report): Table {
     head: ['what', 'then', 'now'],
     rows: figures.map(({ name, value, unit }) => {
       const then = earlier.figures.find((figure) => figure.name === name)
-      return [name, then ? `${short(then.value)} ${unit}` : '–', `${short(value)} ${unit}`]
+      return [name, then ? `${short(then.value)} ${unit}`.trim() : '–', `${short(value)} ${unit}`.trim()]
     }),
   }
 }
@@ -207,7 +213,11 @@ export function lastReport(name: string, parent = new URL('../../reports/', impo
 
 function chartsOf(seen: Seen, originMs: number): Chart[] {
   const { baseline, all, moments } = seen
-  const whole = { answers: [...baseline.answers, ...all.answers], fromMs: moments.beganMs }
+  const { beganMs, endedMs } = moments
+  // Of whole seconds only: half of one looks like half of the load.
+  const wholeMs = beganMs + 1000 * Math.floor((endedMs - beganMs) / 1000)
+  const answers = [...baseline.answers, ...all.answers].filter(({ dueMs }) => dueMs < wholeMs)
+  const whole = { answers, fromMs: beganMs }
   const at = (ms: number): number => Math.round((ms - originMs) / 1000)
   const latency = (name: string, share: number): Series => ({
     name,

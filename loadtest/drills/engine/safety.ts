@@ -3,15 +3,12 @@ import { spawn } from 'node:child_process'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { DeadManOrder } from './dead-man.ts'
-import { lockFile } from './alone.ts'
+import { lockFile, self } from './alone.ts'
 import { heal, takeDown } from './remains.ts'
-
-/** Of the command line of whoever runs drills. */
-export const runnerWord = join('loadtest', 'drills')
 
 /** Armed before anything is started. Returns the ordinary end: everything down, and the switch called off. */
 export function armDeadMan(dir: string, maxSeconds: number): () => Promise<void> {
-  const order: DeadManOrder = { runnerPid: process.pid, runnerWord, dir, lockFile, maxMs: maxSeconds * 1000 }
+  const order: DeadManOrder = { runner: self(), dir, lockFile, maxMs: maxSeconds * 1000 }
   const file = join(import.meta.dirname, 'dead-man.ts')
   const child = spawn(process.execPath, ['--no-warnings', file, JSON.stringify(order)], {
     detached: true,

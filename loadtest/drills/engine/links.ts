@@ -1,0 +1,37 @@
+// The links of a drill: in Postgres, and in Redis where the drill wants them there.
+import { setTimeout as pause } from 'node:timers/promises'
+import { linkKey } from '../../../server/coherence/schema.ts'
+import type { Code } from '../../../server/link.ts'
+import { ask } from '../../bench/ask.ts'
+import type { Appliance } from './appliance.ts'
+import type { LoadGroup } from './load.ts'
+import { standardDestination } from './oracle.ts'
+import { Doubt } from './proof.ts'
+
+/** The links of these groups, and where they lead. */
+export async function loadLinks({ sql }: Appliance, groups: readonly LoadGroup[]): Promise<void> {
+  for (const { prefix, count } of groups) {
+    await sql.query(
+      `insert into links (code, url) select $1 || n, $2 || n from generate_series(0, $3::int - 1) n on conflict do nothing`,
+      [prefix, standardDestination(prefix), count],
+    )
+  }
+  await sql.query('analyze links')
+}
+
+/** Asked for until Redis holds them all: a few at a time, for a process drops the fills beyond those. */
+export async function cacheAll({ url, redis }: Appliance, prefix: string, count: number): Promise<void> {
+  let missing = Array.from({ length: count }, (_, n) => `${prefix}${n}`)
+  for (let round = 0; missing.length > 0 && round < 5; round++) {
+    const asked = missing.values()
+    const lane = async (): Promise<void> => {
+      for (const code of asked) await ask(url, `/${code}`)
+    }
+    await Promise.all(Array.from({ length: 8 }, lane))
+    // What is filled is not waited for.
+    await pause(100)
+    const held = await Promise.all(missing.map((code) => redis(`EXISTS ${linkKey(code as Code)}`)))
+    missing = missing.filter((_, n) => held[n] !== ':1')
+  }
+  if (missing.length > 0) throw new Doubt(`${missing.length} links of ${prefix} could not be put into Redis.`)
+}
