@@ -1,4 +1,5 @@
 // make drill NAME=redis-refused · NAME=redis-refused,stampede · make drills · make game-day
+// ONLY=redis-slow,stampede make game-day · PAUSE_S=600: its longest pause
 // SHORT=yes: shorter phases, and breakers that are tried again after 3 s
 import { writeFileSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -56,12 +57,15 @@ async function inOrder(chosen: readonly Drill[]): Promise<Verdict> {
 /** In random order, after random pauses: those who watch find out what it is. They are told at the end. */
 async function gameDay(): Promise<Verdict> {
   const longestPauseS = Number(process.env['PAUSE_S'] || 120)
-  const order = drills.map((drill) => ({ drill, at: Math.random() })).sort((a, b) => a.at - b.at)
+  const chosen = chosenBy(process.env['ONLY'] || 'all')
+  const order = chosen.map((drill) => ({ drill, at: Math.random() })).sort((a, b) => a.at - b.at)
   const tellings: (() => Report)[] = []
   for (const [n, { drill }] of order.entries()) {
     await pause(Math.random() * longestPauseS * 1000)
     say(`Drill ${n + 1} of ${order.length}`)
-    tellings.push(await run(drill, (line) => say(line.replace(/^(Fault|Heal): .*/, '$1, which is told at the end'))))
+    tellings.push(
+      await run(drill, (line) => say(line.replace(/^(Fault|Heal|Ended early): .*/, '$1: it is told at the end'))),
+    )
   }
   return sumUp(
     tellings.map((tell) => tell()),

@@ -87,6 +87,7 @@ class Run {
   readonly #options: Options
   readonly #breakerOpenMs: number
   readonly #moments = { beganMs: NaN, injectedMs: NaN, landedMs: NaN, healedMs: NaN, recoveredMs: NaN, endedMs: NaN }
+  #appliance: Appliance | undefined
   #stage: Stage | undefined
   #seen: Seen | undefined
 
@@ -97,6 +98,7 @@ class Run {
   }
 
   async on(appliance: Appliance): Promise<void> {
+    this.#appliance = appliance
     const { rate, groups } = this.#drill.load
     await loadLinks(appliance, groups)
     for (const { prefix, count, cold } of groups) if (!cold) await cacheAll(appliance, prefix, count)
@@ -244,7 +246,7 @@ class Run {
   async end(): Promise<void> {
     await this.#stage?.load.stop()
     await this.#stage?.watch.stop()
-    await this.#stage?.appliance.close().catch(() => undefined)
+    await this.#appliance?.close().catch(() => undefined)
   }
 
   outcome(settings: Readonly<Record<string, string>>): Lived {

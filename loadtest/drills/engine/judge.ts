@@ -36,7 +36,7 @@ function compare(promised: Promised, seen: Seen): Check {
     claim: what,
     promised: bound(promised),
     // Of a moment: it never came.
-    measured: Number.isNaN(figure) ? 'never' : `${short(figure)} ${unit}`.trim(),
+    measured: !Number.isFinite(figure) ? 'never' : `${short(figure)} ${unit}`.trim(),
     ok: figure <= atMost && figure >= atLeast,
   }
 }
