@@ -71,12 +71,14 @@ export const trustedWithin = (ms: number): Promised => ({
   atMost: ms,
 })
 
+/** Who waits for Redis (50 ms) and then for Postgres (100 ms), and what two shared cores add. */
+export const bothDeadlinesMs = 200
+
 export const p99Below = (
   what: string,
   phase: (seen: Seen) => Phase,
   ms: number,
-  share = 0.99,
-): Promised => ({ what, figure: (seen) => phase(seen).quantile(share), unit: 'ms', atMost: ms, latency: true }) // prettier-ignore
+): Promised => ({ what, figure: (seen) => phase(seen).quantile(0.99), unit: 'ms', atMost: ms, latency: true }) // prettier-ignore
 
 /** Of the links that Redis answered before: what it costs to ask Postgres instead. */
 export const medianGrowsBy = (group: string, ms: number): Promised => ({

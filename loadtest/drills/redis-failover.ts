@@ -3,7 +3,7 @@ import type { SentinelGroup } from '../faults/sentinels.ts'
 import { disableDoomed, doomed, doomedAreAsked } from './doomed.ts'
 import type { Drill, Stage } from './engine/drill.ts'
 import { hot, warm } from './links.ts'
-import { p99Below, trustedWithin } from './promises.ts'
+import { bothDeadlinesMs, p99Below, trustedWithin } from './promises.ts'
 
 const groupOf = ({ appliance }: Stage): SentinelGroup => {
   if (!appliance.sentinels) throw new Error('this drill needs Sentinels')
@@ -31,7 +31,7 @@ export const redisFailover: Drill = {
     // The Sentinels mend it themselves, as soon as they can.
     seconds: 0,
   },
-  during: [p99Below('p99 of all links', ({ fault }) => fault, 120)],
+  during: [p99Below('p99 of all links', ({ fault }) => fault, bothDeadlinesMs)],
   heal: {
     what: 'the Sentinels promote the replica',
     undo: (stage) => groupOf(stage).promoted(),

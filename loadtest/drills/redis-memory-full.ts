@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { Drill, Stage } from './engine/drill.ts'
 import type { Seen } from './engine/seen.ts'
 import { hot, warm } from './links.ts'
-import { p99Below } from './promises.ts'
+import { bothDeadlinesMs, p99Below } from './promises.ts'
 
 const chunk = 300
 const filler = 'drill:filler:'
@@ -55,7 +55,7 @@ export const redisMemoryFull: Drill = {
         watch.looks.filter(({ atMs, workers }) => atMs > injectedMs && atMs < healedMs && workers.some(({ redis }) => !redis.trusted)).length,
       atMost: 0,
     },
-    p99Below('p99 of all links', ({ fault }) => fault, 120),
+    p99Below('p99 of all links', ({ fault }) => fault, bothDeadlinesMs),
   ],
   heal: {
     what: 'the keys of somebody else are removed',

@@ -1,7 +1,7 @@
 import type { Drill } from './engine/drill.ts'
 import { throughProxy, unreachable } from './faults.ts'
 import { cold, hot, warm } from './links.ts'
-import { medianGrowsBy, opensWithin, p99Below, redisBreakerCloses, trustedWithin } from './promises.ts'
+import { bothDeadlinesMs, medianGrowsBy, opensWithin, p99Below, redisBreakerCloses, trustedWithin } from './promises.ts'
 
 export const redisPartition: Drill = {
   name: 'redis-partition',
@@ -17,7 +17,7 @@ export const redisPartition: Drill = {
   during: [
     opensWithin('redis', 1000),
     medianGrowsBy('warm', 15),
-    p99Below('p99 of all links', ({ fault }) => fault, 120),
+    p99Below('p99 of all links', ({ fault }) => fault, bothDeadlinesMs),
   ],
   // A dead connection is given up after a second of silence, and made anew.
   after: [redisBreakerCloses(2500), trustedWithin(5000)],

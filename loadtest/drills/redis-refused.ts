@@ -1,7 +1,7 @@
 import type { Drill } from './engine/drill.ts'
 import { killed } from './faults.ts'
 import { cold, hot, warm } from './links.ts'
-import { medianGrowsBy, opensWithin, p99Below, redisBreakerCloses, trustedWithin } from './promises.ts'
+import { bothDeadlinesMs, medianGrowsBy, opensWithin, p99Below, redisBreakerCloses, trustedWithin } from './promises.ts'
 
 export const redisRefused: Drill = {
   name: 'redis-refused',
@@ -11,7 +11,7 @@ export const redisRefused: Drill = {
   during: [
     opensWithin('redis', 1000),
     medianGrowsBy('warm', 15),
-    p99Below('p99 of all links', ({ fault }) => fault, 120),
+    p99Below('p99 of all links', ({ fault }) => fault, bothDeadlinesMs),
   ],
   after: [redisBreakerCloses(), trustedWithin(3000)],
   alerts: ['QuickLinkRedisDown', 'QuickLinkDbFallbackHigh'],

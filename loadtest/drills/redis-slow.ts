@@ -1,7 +1,7 @@
 import type { Drill } from './engine/drill.ts'
 import { takesAtLeast, throughProxy } from './faults.ts'
 import { cold, hot, warm } from './links.ts'
-import { medianGrowsBy, opensWithin, p99Below, redisBreakerCloses, trustedWithin } from './promises.ts'
+import { bothDeadlinesMs, medianGrowsBy, opensWithin, p99Below, redisBreakerCloses, trustedWithin } from './promises.ts'
 
 export const redisSlow: Drill = {
   name: 'redis-slow',
@@ -16,7 +16,7 @@ export const redisSlow: Drill = {
     opensWithin('redis', 1000),
     medianGrowsBy('hot', 2),
     medianGrowsBy('warm', 15),
-    p99Below('p99 of all links', ({ fault }) => fault, 120),
+    p99Below('p99 of all links', ({ fault }) => fault, bothDeadlinesMs),
   ],
   after: [redisBreakerCloses(), trustedWithin(3000)],
   alerts: ['QuickLinkRedisLatencyHigh', 'QuickLinkDbFallbackHigh'],

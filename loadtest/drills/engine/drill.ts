@@ -51,8 +51,6 @@ export interface Drill {
   readonly load: { readonly rate: number; readonly groups: readonly DrillGroup[] }
   /** Before the baseline: what the fault will need. */
   readonly prepare?: (stage: Stage) => Promise<void>
-  /** Of the baseline, for the fault to make sense. */
-  readonly steady?: readonly Promised[]
   readonly fault: {
     readonly what: string
     readonly inject: (stage: Stage) => Promise<void>
@@ -64,8 +62,6 @@ export interface Drill {
   /** What happens while the fault lasts. */
   readonly meanwhile?: (stage: Stage) => Promise<void>
   readonly during: readonly Promised[]
-  /** Further reasons to end early; wrong destinations and a server that is gone always are. */
-  readonly abort?: readonly Proof[]
   readonly heal: { readonly what: string; readonly undo: (stage: Stage) => Promise<void>; readonly healed: Proof }
   /** After this the steady state must be back. Breakers closed and Redis trusted are always asked for. */
   readonly recovered?: Proof

@@ -155,7 +155,7 @@ class Run {
     const acting = started(meanwhile?.(stage))
     while (clockMs() < endMs || !acting.done) {
       if (acting.failure !== undefined) throw acting.failure
-      const why = await this.#abort(stage)
+      const why = this.#giveUp(stage)
       if (why !== undefined) {
         this.#mark(`ended early: ${why}`)
         this.#options.say(`Ended early: ${why}`)
@@ -165,15 +165,14 @@ class Run {
     }
   }
 
-  async #abort(stage: Stage): Promise<string | undefined> {
-    const { load, watch } = stage
+  /** Reasons to end early: more of it would show nothing new. */
+  #giveUp({ load, watch }: Stage): string | undefined {
     const fromMs = clockMs() - 2000
     const recent = load.answers.filter(({ dueMs }) => dueMs >= fromMs)
     if (recent.some(load.wrong)) return 'an answer led to a wrong place'
     const phase = phaseOf(recent, { fromMs, toMs: clockMs(), wrong: load.wrong, may: this.#may })
     if (phase.failed > recent.length / 2) return 'most answers are outside the promised ones'
     if (watch.silentMs() > 5000) return 'QuickLink has been silent for 5 s'
-    for (const { what, check } of this.#drill.abort ?? []) if (await check(stage)) return what
     return undefined
   }
 
@@ -249,8 +248,17 @@ class Run {
     await this.#appliance?.close().catch(() => undefined)
   }
 
+  /** Of a drill that did not reach its end: a wrong answer is wrong all the same. */
+  #certainly(): Check[] {
+    const { answers, wrong } = this.#stage?.load ?? { answers: [], wrong: () => false }
+    const count = answers.filter(wrong).length
+    return count > 0
+      ? [{ claim: 'answers that led to a wrong place', promised: '0', measured: String(count), ok: false }]
+      : []
+  }
+
   outcome(settings: Readonly<Record<string, string>>): Lived {
-    const { checks, doubts } = this.#seen ? judge(this.#drill, this.#seen) : { checks: [], doubts: [] }
+    const { checks, doubts } = this.#seen ? judge(this.#drill, this.#seen) : { checks: this.#certainly(), doubts: [] }
     return {
       drill: this.#drill,
       beganAt: this.#beganAt,

@@ -23,3 +23,16 @@ export function total(samples: readonly Sample[], name: string, labels: Readonly
     .filter((sample) => Object.entries(labels).every(([key, word]) => sample.labels[key] === word))
     .reduce((sum, { value }) => sum + value, 0)
 }
+
+/** Of what a histogram counted between two looks: the bound of the bucket that has it. NaN: it counted nothing. */
+export function bucketOf(before: readonly Sample[], after: readonly Sample[], name: string, share: number): number {
+  const bounds = [...new Set(after.filter((sample) => sample.name === `${name}_bucket`).map(({ labels }) => labels['le'] ?? ''))] // prettier-ignore
+  const counted = bounds
+    .map((le) => ({
+      bound: le === '+Inf' ? Infinity : Number(le),
+      count: total(after, `${name}_bucket`, { le }) - total(before, `${name}_bucket`, { le }),
+    }))
+    .sort((a, b) => a.bound - b.bound)
+  const all = counted.at(-1)?.count ?? 0
+  return all === 0 ? NaN : (counted.find(({ count }) => count >= share * all)?.bound ?? NaN)
+}

@@ -12,7 +12,7 @@ import {
 } from '../../report/report.ts'
 import { short } from '../../report/text.ts'
 import type { Lived } from './engine.ts'
-import { quantile, type Phase, type Seen } from './seen.ts'
+import { bySecond, peak, quantile, type Seen } from './seen.ts'
 import type { Worker } from './appliance.ts'
 
 export function reportOf(lived: Lived, earlier: Report | undefined): Report {
@@ -63,7 +63,9 @@ function figuresOf(seen: Seen): Figure[] {
     ...ms('p99, baseline', baseline.quantile(0.99)),
     ...ms('p50 while the fault lasted', fault.quantile(0.5)),
     ...ms('p99 while the fault lasted', fault.quantile(0.99)),
+    ...ms("p99 while the fault lasted, by QuickLink's own account, at most", seen.ownQuantile(0.99)),
     ...ms('peak p99 of a second', peak(seen).ms),
+    { name: 'lateness of the load itself in that second (p99)', value: peak(seen).latenessMs, unit: 'ms' },
     ...ms('p99 when steady again', after.quantile(0.99)),
     ...ms('heal to steady again', moments.recoveredMs - moments.healedMs),
     { name: 'answers from the fault to the end', value: seen.all.answers.length, unit: '' },
@@ -71,23 +73,6 @@ function figuresOf(seen: Seen): Figure[] {
     { name: 'wrong destinations', value: seen.all.wrong, unit: '', better: 'less' },
     { name: 'lateness of the load itself (p99)', value: seen.all.latenessMs, unit: 'ms' },
   ]
-}
-
-/** The second from the fault on whose p99 is the highest. */
-function peak({ all }: Seen): { atMs: number; ms: number } {
-  const seconds = bySecond(all).map(([atMs, ms]) => ({ atMs, ms: quantile(ms, 0.99) }))
-  return seconds.reduce((worst, each) => (each.ms > worst.ms ? each : worst), { atMs: NaN, ms: 0 })
-}
-
-function bySecond({ answers, fromMs }: Pick<Phase, 'answers' | 'fromMs'>): [number, number[]][] {
-  const seconds = new Map<number, number[]>()
-  for (const { dueMs, ms } of answers) {
-    const second = Math.floor((dueMs - fromMs) / 1000)
-    const all = seconds.get(second)
-    if (all) all.push(ms)
-    else seconds.set(second, [ms])
-  }
-  return [...seconds].sort(([a], [b]) => a - b).map(([second, ms]) => [fromMs + second * 1000, ms])
 }
 
 function phasesOf({ moments }: Seen, originMs: number): Report['phases'] {
@@ -221,14 +206,17 @@ function chartsOf(seen: Seen, originMs: number): Chart[] {
   const at = (ms: number): number => Math.round((ms - originMs) / 1000)
   const latency = (name: string, share: number): Series => ({
     name,
-    points: bySecond(whole).map(([ms, values]) => [at(ms), quantile(values, share)]),
+    points: bySecond(whole).map(([ms, answers]) => [
+      at(ms),
+      quantile(
+        answers.map(({ ms }) => ms),
+        share,
+      ),
+    ]),
   })
   const counted = (name: string, is: (status: number) => boolean): Series => ({
     name,
-    points: bySecond(whole).map(([ms]) => [
-      at(ms),
-      whole.answers.filter(({ dueMs, status }) => dueMs >= ms && dueMs < ms + 1000 && is(status)).length,
-    ]),
+    points: bySecond(whole).map(([ms, answers]) => [at(ms), answers.filter(({ status }) => is(status)).length]),
   })
   return [
     {

@@ -1,5 +1,5 @@
 // What a drill has seen, by phase, for its promises to be judged by.
-import { total, type Sample } from './metrics.ts'
+import { bucketOf, total, type Sample } from './metrics.ts'
 import type { Answered, Load } from './load.ts'
 import type { Watch } from './watch.ts'
 import type { Worker } from './appliance.ts'
@@ -48,6 +48,8 @@ export interface Seen {
   grewDuringFault(name: string, labels?: Readonly<Record<string, string>>): number
   grewAfter(name: string, labels?: Readonly<Record<string, string>>): number
   grewInBaseline(name: string, labels?: Readonly<Record<string, string>>): number
+  /** Milliseconds of redirects while the fault lasted, by QuickLink's own account, which a busy machine does not blur. */
+  ownQuantile(share: number): number
   atEnd(name: string, labels?: Readonly<Record<string, string>>): number
   /** Milliseconds from a moment until it was so for all workers; NaN: never. */
   untilAll(fromMs: number, isSo: (worker: Worker) => boolean): number
@@ -99,6 +101,8 @@ export function lookBack({ moments, load, watch, scrapes, noted, may, breakerOpe
     grewDuringFault: difference(scrapes.beforeFault, scrapes.beforeHeal),
     grewAfter: difference(scrapes.recovered, scrapes.atEnd),
     grewInBaseline: difference(scrapes.beforeBaseline, scrapes.beforeFault),
+    ownQuantile: (share) =>
+      1000 * bucketOf(scrapes.beforeFault, scrapes.beforeHeal, 'quicklink_redirect_duration_seconds', share),
     atEnd: (name, labels) => total(scrapes.atEnd, name, labels),
     untilAll: (fromMs, isSo) => (watch.first(fromMs, isSo) ?? NaN) - fromMs,
   }
@@ -148,4 +152,20 @@ export function phaseOf(answers: readonly Answered[], traits: PhaseTraits): Phas
 export function quantile(values: readonly number[], share: number): number {
   const sorted = [...values].sort((a, b) => a - b)
   return sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? NaN
+}
+
+/** The answers of each second, with its beginning. */
+export function bySecond({ answers, fromMs }: Pick<Phase, 'answers' | 'fromMs'>): [number, Answered[]][] {
+  const seconds = Map.groupBy(answers, ({ dueMs }) => Math.floor((dueMs - fromMs) / 1000))
+  return [...seconds].sort(([a], [b]) => a - b).map(([second, all]) => [fromMs + second * 1000, all])
+}
+
+/** The second from the fault on whose p99 is the highest, and how late its load was sent. */
+export function peak({ all }: Pick<Seen, 'all'>): { atMs: number; ms: number; latenessMs: number } {
+  const seconds = bySecond(all).map(([atMs, answers]) => ({
+    atMs,
+    ms: quantile(answers.map(({ ms }) => ms), 0.99),
+    latenessMs: quantile(answers.map(({ lateMs }) => lateMs), 0.99),
+  })) // prettier-ignore
+  return seconds.reduce((worst, each) => (each.ms > worst.ms ? each : worst), { atMs: NaN, ms: 0, latenessMs: 0 })
 }
