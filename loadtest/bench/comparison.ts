@@ -1,7 +1,7 @@
 // Two results side by side: CPU per request of each subject, as ratio, and whether the difference is more than noise.
 import { short } from '../report/text.ts'
 import type { Result, SubjectResult } from './results.ts'
-import type { Spread } from './stats.ts'
+import type { Spread } from '../measure/stats.ts'
 
 export type Verdict = 'better' | 'worse' | 'the same' | 'only in A' | 'only in B'
 

@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onPath } from '../../embedded/redis-process.ts'
-import { pinned } from './cpu.ts'
+import { pinned } from '../measure/cpu.ts'
 import { bytesOf, type Load } from './loads.ts'
 
 export interface Drive {

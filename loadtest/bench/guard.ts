@@ -2,7 +2,7 @@
 // does not matter what the machine is; a promise or a closure too many on the hot path shows.
 import { loadLinks, openArena, trusted } from './arena.ts'
 import { findGenerator } from './generator.ts'
-import { spreadOf } from './stats.ts'
+import { spreadOf } from '../measure/stats.ts'
 import { checkAnswers, hot, measure, type Subject } from './subjects.ts'
 
 const most = 0.95

@@ -1,8 +1,8 @@
 // What a million links take, in Redis, in Postgres, and in a worker.
 import { loadLinks, warmRedis, type Arena } from './arena.ts'
-import { familyPids, residentBytes } from './cpu.ts'
+import { familyPids, residentBytes } from '../measure/cpu.ts'
 import type { Generator } from './generator.ts'
-import { infoOf, pipeToRedis } from './redis-pipe.ts'
+import { infoOf, pipeToRedis } from '../measure/redis-pipe.ts'
 import type { MemoryResult } from './results.ts'
 import { measure, type Servers, type Subject } from './subjects.ts'
 

@@ -1,7 +1,7 @@
 // A schedule that no answer can delay: request n is due at n ÷ rate, and waits for a free connection if there is none.
 import { connect, type Socket } from 'node:net'
 import type { OpenLoopAnswer, OpenLoopOrder } from './open-loop.ts'
-import { Latencies } from './stats.ts'
+import { Latencies } from '../measure/stats.ts'
 
 const { port, request, rate, seconds, connections } = JSON.parse(process.argv[2] ?? '') as OpenLoopOrder
 /** Not counted: connections open, the schedule settles. */

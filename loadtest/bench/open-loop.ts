@@ -1,6 +1,6 @@
 // Latency at constant rates. The generators are processes of ours (open-loop-run.ts), one per core that is theirs.
 import type { Arena } from './arena.ts'
-import { pinned } from './cpu.ts'
+import { pinned } from '../measure/cpu.ts'
 import { run } from './generator.ts'
 import type { OpenLoopRow, SubjectResult } from './results.ts'
 import { bytesOf } from './loads.ts'

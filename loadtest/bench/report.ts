@@ -1,7 +1,7 @@
 // A result, as a person reads it. Nothing stands here that is not in the JSON.
 import { short, table } from '../report/text.ts'
 import type { MemoryResult, OpenLoopRow, Result, SubjectResult } from './results.ts'
-import type { Spread } from './stats.ts'
+import type { Spread } from '../measure/stats.ts'
 
 export function markdown(result: Result, plot: string | undefined): string {
   const { subjects, targets, openLoop, memory, scrape, machine, config } = result

@@ -1,5 +1,5 @@
 // The shape of a result file. `make bench-compare` reads files of older commits: add fields, do not rename them.
-import type { Spread } from './stats.ts'
+import type { Spread } from '../measure/stats.ts'
 
 /** Of all repetitions. */
 export interface SubjectResult {

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { hotCode, linkCount, type Arena } from './arena.ts'
 import { ask } from './ask.ts'
-import { familyPids } from './cpu.ts'
+import { familyPids } from '../measure/cpu.ts'
 import type { Result } from './results.ts'
 
 const workers = 8

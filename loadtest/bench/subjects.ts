@@ -1,11 +1,11 @@
 // Who runs, what is asked of it, and how a run is measured.
 import { hotCode, linkCount, loadLinks, trusted, warmCount, warmRedis, type Arena, type Contestant } from './arena.ts'
 import { ask } from './ask.ts'
-import { cpuSeconds } from './cpu.ts'
+import { cpuSeconds } from '../measure/cpu.ts'
 import type { Generator } from './generator.ts'
 import { browserHeaders, examplePath, type Load } from './loads.ts'
 import type { SubjectResult } from './results.ts'
-import { spreadOf } from './stats.ts'
+import { spreadOf } from '../measure/stats.ts'
 import type { BenchServer } from './stand.ts'
 
 export interface Subject {
