@@ -1,7 +1,7 @@
 # The commands of QuickLink. Each is an npm script, because npm finds the Node 24 that comes with the packages first,
 # whatever the system's own Node is. NAME, MODE, PORT and the like are passed on by the environment.
 .DEFAULT_GOAL := help
-.PHONY: up down logs status test check check-alerts bench bench-compare bench-guard drill drills drills-can-fail game-day help install
+.PHONY: up down logs status test check check-alerts bench bench-compare bench-guard drill drills drills-can-fail game-day help install load load-short load-compare k6
 export
 
 # npm writes this file last, also after `npm install`: it is older than the lock file only when packages are missing.
@@ -58,6 +58,23 @@ bench-compare: install ## two results side by side: A=loadtest/results/….json 
 bench-guard: install ## for CI: fails when a redirect costs nearly as much as a bare node:http server
 	@npm run --silent bench-guard
 
+load: install ## load a running QuickLink: NAME=steady, hot-key, spike, … (RATE, SECONDS, DATASET; SHORT=yes)
+	@npm run --silent load
+
+load-short: install ## the short form of every scenario, one after the other
+	@NAME=all SHORT=yes npm run --silent load
+
+load-compare: install ## two reports of load tests side by side: A=loadtest/reports/…/report.json B=…
+	@npm run --silent load-compare
+
+k6: .cache/k6/k6 ## build the k6 that the load tests are written for (needs Go; a k6 on the PATH does as well)
+
+# In a copy, because Go writes its sums beside the pin.
+.cache/k6/k6: loadtest/k6/go.mod
+	@mkdir -p .cache/k6 && cp loadtest/k6/go.mod .cache/k6/go.mod
+	@echo 'Building k6 (a minute or two)'
+	@cd .cache/k6 && go build -mod=mod -trimpath -o k6 go.k6.io/k6/v2
+
 drill: install ## a failure drill on a QuickLink of its own: NAME=redis-refused (SHORT=yes)
 	@npm run --silent drill
 
@@ -71,7 +88,7 @@ game-day: install ## in random order; which fault it is stays hidden until the e
 	@NAME=game-day npm run --silent drill
 
 help: ## this list
-	@awk -F ':[^#]*## ' '/^[a-z-]+:.*## / { printf "make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':[^#]*## ' '/^[a-z0-9-]+:.*## / { printf "make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 install: $(installed)
 

@@ -82,11 +82,11 @@ test('metrics that documents, alerts and dashboards name exist', () => {
 
 test('make targets that the documents name exist', () => {
   const makefile = existsSync(`${root}Makefile`) ? read('Makefile') : ''
-  const targets = new Set(Array.from(makefile.matchAll(/^([a-z][a-z-]*):/gm), ([, target]) => target))
+  const targets = new Set(Array.from(makefile.matchAll(/^([a-z][a-z0-9-]*):/gm), ([, target]) => target))
   for (const path of documents) {
     for (const [, target] of codeIn(read(path))
       .join('\n')
-      .matchAll(/(?:^|[\s`(])make ([a-z][a-z-]*)/g)) {
+      .matchAll(/(?:^|[\s`(])make ([a-z][a-z0-9-]*)/g)) {
       expect(targets, `${path} says make ${target ?? ''}`).toContain(target)
     }
   }

@@ -60,8 +60,13 @@ function processes(): Usage[] {
 export const familyPids = (pid: number): number[] => familyOf(processes(), pid).map((each) => each.pid)
 
 /** Seconds of CPU that it and its family have taken so far. */
-export const cpuSeconds = (pid: number): number =>
-  familyOf(processes(), pid).reduce((sum, { seconds }) => sum + seconds, 0)
+export const cpuSeconds = (pid: number): number => cpuSecondsOf([pid])[0] ?? 0
+
+/** The same of several, looked at once. */
+export function cpuSecondsOf(pids: readonly number[]): number[] {
+  const all = processes()
+  return pids.map((pid) => familyOf(all, pid).reduce((sum, { seconds }) => sum + seconds, 0))
+}
 
 /** Bytes of memory of one process. */
 export function residentBytes(pid: number): number {

@@ -1,0 +1,144 @@
+// What k6 heard, from its CSV: by second as it comes, and by phase and flow for the figures.
+import { Latencies } from '../measure/stats.ts'
+
+export interface Second {
+  /** Since the first answer. */
+  readonly atS: number
+  readonly phase: string
+  readonly answers: number
+  /** Of visitors. NaN: there was none. */
+  readonly p50Ms: number
+  readonly p99Ms: number
+  readonly maxMs: number
+  readonly statuses: Readonly<Record<string, number>>
+  readonly wrong: number
+  readonly failed: number
+  readonly dropped: number
+}
+
+interface Group {
+  readonly phase: string
+  readonly flow: string
+  readonly latencies: Latencies
+  readonly statuses: Record<string, number>
+  wrong: number
+  failed: number
+  dropped: number
+}
+
+interface OpenSecond {
+  readonly latencies: number[]
+  readonly statuses: Record<string, number>
+  readonly phases: Record<string, number>
+  answers: number
+  wrong: number
+  failed: number
+  dropped: number
+}
+
+/** Samples come in no order, but not later than this. */
+const latenessS = 5
+
+export class Answers {
+  readonly groups = new Map<string, Group>()
+  readonly seconds: Second[] = []
+  /** The first few of what was wrong, in words. */
+  readonly complaints: string[] = []
+  /** Unix time in ms of the first sample: all seconds count from there. */
+  beganMs = NaN
+  readonly began: Promise<number>
+  readonly #open = new Map<number, OpenSecond>()
+  readonly #onSecond: (second: Second) => void
+  #begin: (ms: number) => void = () => undefined
+
+  readonly #onComplaint: (text: string) => void
+
+  constructor(onSecond: (second: Second) => void, onComplaint: (text: string) => void) {
+    this.#onSecond = onSecond
+    this.#onComplaint = onComplaint
+    this.began = new Promise((resolve) => (this.#begin = resolve))
+  }
+
+  /** metric_name,timestamp,metric_value,status,extra_tags,metadata */
+  readonly line = (line: string): void => {
+    const [metric = '', time = '', value = '', status = '', tags = ''] = line.split(',', 5)
+    switch (metric) {
+      case 'http_req_duration':
+        return this.#answer(this.#secondOf(Number(time)), this.#groupOf(tags), Number(value), status)
+      case 'wrong_answers':
+        this.#secondOf(Number(time)).wrong += Number(value)
+        this.#groupOf(tags).wrong += Number(value)
+        return
+      case 'failed_answers':
+        this.#secondOf(Number(time)).failed += Number(value)
+        this.#groupOf(tags).failed += Number(value)
+        return
+      case 'dropped_iterations':
+        this.#secondOf(Number(time)).dropped += Number(value)
+        this.#groupOf(tags).dropped += Number(value)
+    }
+  }
+
+  complaint(text: string): void {
+    if (this.complaints.length >= 5) return
+    this.complaints.push(text)
+    this.#onComplaint(text)
+  }
+
+  #answer(second: OpenSecond, group: Group, ms: number, status: string): void {
+    second.answers++
+    second.phases[group.phase] = (second.phases[group.phase] ?? 0) + 1
+    second.statuses[status] = (second.statuses[status] ?? 0) + 1
+    if (group.flow === 'visitors') second.latencies.push(ms)
+    group.latencies.add(ms)
+    group.statuses[status] = (group.statuses[status] ?? 0) + 1
+  }
+
+  #groupOf(tags: string): Group {
+    let group = this.groups.get(tags)
+    if (group === undefined) {
+      const named = new URLSearchParams(tags)
+      const [phase, flow] = [named.get('phase') ?? '', named.get('flow') ?? '']
+      group = { phase, flow, latencies: new Latencies(), statuses: {}, wrong: 0, failed: 0, dropped: 0 }
+      this.groups.set(tags, group)
+    }
+    return group
+  }
+
+  #secondOf(ms: number): OpenSecond {
+    if (Number.isNaN(this.beganMs)) {
+      this.beganMs = ms
+      this.#begin(ms)
+    }
+    const atS = Math.max(0, Math.floor((ms - this.beganMs) / 1000))
+    let second = this.#open.get(atS)
+    if (second === undefined) {
+      second = { latencies: [], statuses: {}, phases: {}, answers: 0, wrong: 0, failed: 0, dropped: 0 }
+      this.#open.set(atS, second)
+      for (const early of this.#open.keys()) if (early < atS - latenessS) this.#close(early)
+    }
+    return second
+  }
+
+  #close(atS: number): void {
+    const { latencies, phases, ...counts } = this.#open.get(atS)!
+    this.#open.delete(atS)
+    latencies.sort((a, b) => a - b)
+    const at = (share: number): number =>
+      latencies[Math.min(latencies.length - 1, Math.floor(share * latencies.length))] ?? NaN
+    const [phase = ''] = Object.entries(phases).sort((a, b) => b[1] - a[1])[0] ?? []
+    const second: Second = { atS, phase, p50Ms: at(0.5), p99Ms: at(0.99), maxMs: at(1), ...counts } // prettier-ignore
+    this.seconds.push(second)
+    this.#onSecond(second)
+  }
+
+  /** All has been heard. */
+  finish(): void {
+    for (const atS of [...this.#open.keys()].sort((a, b) => a - b)) this.#close(atS)
+    this.seconds.sort((a, b) => a.atS - b.atS)
+  }
+
+  groupsOf(phase: string, flow?: string): Group[] {
+    return [...this.groups.values()].filter((each) => each.phase === phase && (flow ?? each.flow) === each.flow)
+  }
+}

@@ -1,0 +1,68 @@
+// From what was measured to a verdict: the promises of the k6 script, those of the scenario, and whether the run proves
+// anything at all.
+import type { Check, Phase } from '../report/report.ts'
+import { percent, short } from '../report/text.ts'
+import type { Threshold } from './k6.ts'
+import { momentsOf, promisedPhases, type Measured } from './measured.ts'
+import { coresUsed, idleShare } from './sampler.ts'
+
+const claims: Readonly<Record<string, { what: string; unit: string }>> = {
+  wrong_answers: { what: 'wrong answers', unit: '' },
+  failed_answers: { what: 'failed answers', unit: '' },
+  http_req_duration: { what: 'of visitors', unit: ' ms' },
+}
+
+/** `p(99)<25` of http_req_duration in phase fault → "fault: p99 of visitors", "< 25 ms". */
+export function checksOf(
+  thresholds: readonly Threshold[],
+  phases: readonly Phase[],
+): { checks: Check[]; certain: string[] } {
+  const certain: string[] = []
+  // k6 has no order of them: by phase, and what is worst first.
+  const place = ({ metric, tags, expression }: Threshold): string =>
+    `${phases.findIndex(({ name }) => name === tags['phase'])} ${metric === 'wrong_answers' ? 0 : 1} ${metric} ${expression}`
+  const checks = thresholds
+    .toSorted((a, b) => place(a).localeCompare(place(b)))
+    .filter(({ metric }) => metric !== 'dropped_iterations')
+    .map(({ metric, tags, expression, measured, ok }): Check => {
+      const { what = metric, unit = '' } = claims[metric] ?? {}
+      const [, aggregate = '', comparison = '', bound = ''] = /^\s*([^<>=!\s]+)\s*([<>=!]+)\s*(.+)$/.exec(expression) ?? []
+      const subject = aggregate === 'count' ? what : `${aggregate.replace(/[()]/g, '')} ${what}`
+      const claim = `${tags['phase'] ?? 'run'}: ${subject}`
+      // What a visitor was told wrongly, or not told, was so whatever the machine was busy with.
+      if (metric.endsWith('_answers')) certain.push(claim)
+      return { claim, promised: `${comparison.replace('==', '')} ${bound}${unit}`.trim(), measured: short(measured) + unit, ok }
+    }) // prettier-ignore
+  return { checks, certain }
+}
+
+/** A second with less than this of the machine idle was nobody's to measure in. */
+const leastIdle = 0.03
+const mostBusySeconds = 0.1
+const leastOfTheRate = 0.99
+
+/** Why the run proves nothing, a sentence each that says what to change. */
+export function doubtsOf(measured: Measured): string[] {
+  const doubts: string[] = []
+  const { answers, plan } = measured
+  for (const phase of promisedPhases(measured)) {
+    const groups = answers.groupsOf(phase.name)
+    const dropped = groups.reduce((sum, each) => sum + each.dropped, 0)
+    const sent = groups.reduce((sum, each) => sum + each.latencies.count, 0)
+    const offered = (plan.rates.get(phase.name) ?? 0) * (phase.toS - phase.fromS)
+    if (dropped > 0) doubts.push(`k6 dropped ${dropped} arrivals in ${phase.name}: lower RATE, or give k6 more cores.`)
+    else if (sent < leastOfTheRate * offered) {
+      doubts.push(`k6 sent ${short(sent)} of ${short(offered)} requests in ${phase.name}: lower RATE.`)
+    }
+    const moments = momentsOf(measured, phase)
+    const pairs = moments.slice(1).map((moment, n) => [moments[n]!, moment] as const)
+    const busy = pairs.filter(([from, to]) => idleShare(from, to) < leastIdle)
+    if (pairs.length === 0 || busy.length <= mostBusySeconds * pairs.length) continue
+    const used = coresUsed(moments[0]!, moments.at(-1)!)
+    const who = Object.entries(used).map(([name, cores]) => `${name} ${short(cores)}`).join(', ') // prettier-ignore
+    doubts.push(
+      `The machine was full in ${percent(busy.length / pairs.length)} of the seconds of ${phase.name} (cores: ${who}): lower RATE, or run k6 elsewhere.`,
+    )
+  }
+  return doubts
+}

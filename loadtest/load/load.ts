@@ -1,0 +1,92 @@
+// make load NAME=steady: one scenario against a running QuickLink. Ends with 0 for PASS, 1 for FAIL, 2 for INCONCLUSIVE.
+// RATE, SECONDS, DATASET (links), SEED, ZIPF (exponent) change it; SHORT=yes is the form that CI runs, NAME=all every one.
+import { Refusal } from '../../embedded/paths.ts'
+import { placesFrom } from '../../embedded/up.ts'
+import { exitCodes, type Report, type Verdict } from '../report/report.ts'
+import { writeReport } from '../report/write.ts'
+import { findCapacity } from './capacity.ts'
+import { findK6 } from './k6.ts'
+import { annotate, findGrafana } from './publish.ts'
+import { quick } from './quick.ts'
+import { runScenario, type Order } from './run.ts'
+import { scenarios } from './scenarios.ts'
+import { inDocker } from './target-docker.ts'
+import { findTarget, type Target } from './target.ts'
+
+const env = process.env
+const isShort = env['SHORT'] === 'yes'
+const say = (line: string): void => {
+  console.log(line)
+}
+
+/** What the scripts understand, as far as it is set. */
+const knobs = ['RATE', 'SECONDS', 'ZIPF', 'TIMES', 'SCAN_RATE', 'WRITE_RATE']
+/** So little that two cores shared by everybody are not full. */
+const gently = { RATE: '400', SCAN_RATE: '200', WRITE_RATE: '5' }
+const others: Readonly<Record<string, string>> = {
+  quick: 'As fast as a few connections go, by autocannon; k6 is not needed.',
+  capacity: 'The highest rate that keeps its promises.',
+}
+
+function settingsFor(name: string): Record<string, string> {
+  const given = Object.fromEntries(knobs.flatMap((knob) => (env[knob] ? [[knob, env[knob]]] : [])))
+  const write = env['PROMETHEUS_WRITE_URL']
+  if (write)
+    Object.assign(given, { K6_PROMETHEUS_RW_SERVER_URL: write, K6_PROMETHEUS_RW_TREND_STATS: 'p(50),p(99),max' })
+  if (!isShort) return given
+  const shortS = scenarios[name]?.shortS
+  return { ...gently, ...(shortS === undefined ? {} : { SECONDS: String(shortS) }), ...given }
+}
+
+function tell({ verdict, name, reasons, checks }: Report): void {
+  for (const { claim, promised, measured, ok } of checks) {
+    say(`  ${ok ? 'ok    ' : 'BROKEN'} ${claim}: ${measured} (${promised})`)
+  }
+  for (const reason of reasons) say(`  ${reason}`)
+  say(`${verdict}: ${name}`)
+}
+
+async function load(name: string, target: Target): Promise<Verdict> {
+  const about = scenarios[name]?.about ?? others[name] ?? ''
+  const links = Number(env['DATASET'] || (isShort ? 10_000 : 100_000))
+  const order = { name, target, links, seed: env['SEED'] || '1', settings: settingsFor(name) }
+  say(`${name}: ${about} Against ${target.what}, ${target.url}`)
+  const withK6 = (): Order => ({ ...order, k6: findK6() })
+  const report =
+    name === 'quick'
+      ? await quick(order, say)
+      : await (name === 'capacity' ? findCapacity(withK6(), say) : runScenario(withK6(), say))
+  tell(report)
+  say(`The report: ${writeReport(report)}/report.html\n`)
+  const grafana = await findGrafana(env, target.what === inDocker)
+  if (grafana !== undefined && !(await annotate(grafana, report))) say('Grafana did not take the annotation.')
+  return report.verdict
+}
+
+/** For CI. What proves nothing is no failure: a wrong answer would have been one all the same. */
+async function loadAll(target: Target): Promise<number> {
+  const verdicts: Verdict[] = []
+  for (const name of [...Object.keys(scenarios), 'quick']) verdicts.push(await load(name, target))
+  const count = (verdict: Verdict): number => verdicts.filter((each) => each === verdict).length
+  const skipped = count('INCONCLUSIVE') > 0 ? `, ${count('INCONCLUSIVE')} skipped` : ''
+  say(`${count('PASS')} passed, ${count('FAIL')} failed${skipped}`)
+  return count('FAIL') > 0 ? 1 : 0
+}
+
+async function main(name: string): Promise<number> {
+  const known = [...Object.keys(scenarios), ...Object.keys(others)]
+  if (name !== 'all' && !known.includes(name)) throw new Refusal(`Say which: make load NAME=… (${known.join(', ')}).`)
+  const target = await findTarget(env, placesFrom(env))
+  try {
+    return name === 'all' ? await loadAll(target) : exitCodes[await load(name, target)]
+  } finally {
+    await target.close()
+  }
+}
+
+try {
+  process.exitCode = await main(env['NAME'] ?? '')
+} catch (error) {
+  console.error(error instanceof Refusal ? error.message : error)
+  process.exitCode = 2
+}

@@ -1,0 +1,147 @@
+// One run: links are made, k6 runs beside a sampler, the scenario does what it has to, and all of it becomes a report.
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { Refusal } from '../../embedded/paths.ts'
+import type { Mark, Phase, Report } from '../report/report.ts'
+import { short } from '../report/text.ts'
+import { Answers, type Second } from './answers.ts'
+import { family, makeLinks, removeLinks, settled, type Dataset } from './dataset.ts'
+import { planOf, runK6, type K6, type K6Env } from './k6.ts'
+import { promisedPhases, secondsAt, type Measured } from './measured.ts'
+import { startSampler } from './sampler.ts'
+import { recoveryS, scenarios, type Live, type Scenario } from './scenarios.ts'
+import { reportOf } from './summary.ts'
+import type { Target } from './target.ts'
+
+export interface Order {
+  readonly name: string
+  readonly target: Target
+  readonly k6: K6
+  readonly links: number
+  readonly seed: string
+  /** Where the requests go, if not to the target itself: through something that a test has put in between. */
+  readonly url?: string
+  /** RATE, SECONDS and the like, for the script. */
+  readonly settings: K6Env
+}
+
+type Say = (line: string) => void
+
+export async function runScenario(order: Order, say: Say): Promise<Report> {
+  const { name, links } = order
+  const scenario = scenarios[name]!
+  const { needs } = scenario
+  if (needs !== undefined && order.target[needs.of] === undefined) throw new Refusal(`${name} needs ${needs.how}.`)
+  return withLinks(order, scenario.links ?? links, say, async (dataset) => {
+    const measured = await underLoad(order, scenario, dataset, say)
+    return reportOf(measured, aboutOf(order, scenario, measured, dataset))
+  })
+}
+
+/** The links are gone afterwards, whatever happened. */
+export async function withLinks<T>(
+  { target, seed }: Pick<Order, 'target' | 'seed'>,
+  links: number,
+  say: Say,
+  work: (dataset: Dataset) => Promise<T>,
+): Promise<T> {
+  const { database } = target
+  if (database === undefined) throw new Refusal('Where are the links to be made? Set DATABASE_URL to the target’s.')
+  const dataset: Dataset = { prefix: `${family}${Date.now().toString(36)}-`, seed, links }
+  try {
+    say(`Making ${links.toLocaleString('en')} links`)
+    await removeLinks(database)
+    await makeLinks(database, dataset, say)
+    await settled(target)
+    return await work(dataset)
+  } finally {
+    say('Removing the links')
+    await removeLinks(database)
+  }
+}
+
+function envOf({ settings, url, target }: Order, { prefix, seed, links }: Dataset): K6Env {
+  const key = target.ownerKey === undefined ? {} : { OWNER_KEY: target.ownerKey }
+  return { ...settings, ...key, URL: url ?? target.url, PREFIX: prefix, SEED: seed, LINKS: String(links) }
+}
+
+function aboutOf({ name, target, k6, settings }: Order, { about, checks }: Scenario, measured: Measured, dataset: Dataset) {
+  const rates = promisedPhases(measured).map((phase) => `${phase.name} ${short(measured.plan.rates.get(phase.name) ?? NaN)}/s for ${short(phase.toS - phase.fromS)} s`)
+  return {
+    name,
+    title: `${about} ${rates.join(', ')}.`,
+    own: checks?.(measured) ?? [],
+    environment: {
+      target: target.what,
+      workers: measured.workers,
+      k6: k6.version,
+      links: dataset.links,
+      seed: dataset.seed,
+      // What is k6's own may be an address with a password.
+      ...Object.fromEntries(Object.entries(settings).filter(([knob]) => !knob.startsWith('K6_'))),
+      ...('redisBackMs' in measured.notes ? { 'Redis answers again after': `${short(recoveryS(measured))} s` } : {}),
+    },
+  }
+} // prettier-ignore
+
+export async function underLoad(order: Order, scenario: Scenario, dataset: Dataset, say: Say): Promise<Measured> {
+  const { name, target, k6 } = order
+  const env = envOf(order, dataset)
+  const plan = planOf(k6, name, env)
+  const dir = mkdtempSync(join(tmpdir(), 'quicklink-load-'))
+  const marks: Mark[] = []
+  const notes: Record<string, number> = {}
+  const answers = new Answers(progress(say), say)
+  const workers = (await target.status?.())?.length ?? 1
+  const k6Run = runK6(k6, name, env, join(dir, 'summary.json'), answers)
+  const interrupt = (): void => void k6Run.stop()
+  process.once('SIGINT', interrupt)
+  const sampler = startSampler(target, k6Run.pid)
+  const over = new AbortController()
+  const live: Live = {
+    target,
+    dataset,
+    phase: (wanted) => plan.phases.find((phase): phase is Phase => phase.name === wanted)!,
+    at: async (second) => {
+      const beganMs = await answers.began
+      const leftMs = beganMs + second * 1000 - Date.now()
+      if (leftMs > 0) await pause(leftMs, undefined, { signal: over.signal })
+    },
+    mark: (what) => marks.push({ atS: secondsAt({ answers }, Date.now()), what }),
+    note: (what, value) => (notes[what] = value),
+  }
+  try {
+    const during = Promise.resolve(scenario.during?.(live)).catch((error: unknown) => {
+      // Whoever waited for a moment that a run which was stopped never had.
+      if (over.signal.aborted) return
+      k6Run.stop()
+      throw error
+    })
+    const thresholds = await k6Run.ended.finally(() => over.abort())
+    await during
+    answers.finish()
+    return { plan, thresholds, answers, marks, notes, workers, moments: await sampler.stop() }
+  } finally {
+    over.abort()
+    await sampler.stop()
+    process.off('SIGINT', interrupt)
+    rmSync(dir, { recursive: true })
+  }
+}
+
+const everyS = 5
+
+/** A line now and then: enough to see that it lives, and how. */
+function progress(say: Say): (second: Second) => void {
+  let wrong = 0
+  let failed = 0
+  return (second) => {
+    wrong += second.wrong
+    failed += second.failed
+    if (second.atS % everyS !== 0) return
+    const bad = wrong + failed === 0 ? 'all right' : `${wrong} wrong, ${failed} failed`
+    say(`${String(second.atS).padStart(5)} s  ${second.phase.padEnd(12)} ${String(second.answers).padStart(6)}/s  p99 ${short(second.p99Ms)} ms  ${bad}`) // prettier-ignore
+  }
+}

@@ -1,0 +1,55 @@
+// The QuickLink of `docker compose`. Only its front is published: the rest is asked inside the containers.
+import { compose, dockerProblem, idsOf, inService } from '../../appliance/compose.ts'
+import { ownerKey } from '../../appliance/docker.ts'
+import { parseSamples } from '../drills/engine/metrics.ts'
+import type { Service } from '../faults/services.ts'
+import type { Database, Target, WorkerStatus } from './target.ts'
+
+export const inDocker = 'docker compose'
+
+/** Undefined: none is running. */
+export async function dockerTarget(): Promise<Target | undefined> {
+  if ((await dockerProblem()) !== undefined || (await idsOf('--status', 'running', 'quicklink')).length === 0) return
+  const [, port = '8080'] = /:(\d+)/.exec((await compose(['port', 'quicklink', '8080'])).text) ?? []
+  const ops = (path: string): Promise<string> =>
+    inService('quicklink', ['node', '-e', `fetch('http://127.0.0.1:9464${path}').then(async (a) => console.log(await a.text()))`])
+  return {
+    what: inDocker,
+    url: `http://127.0.0.1:${port}`,
+    ownerKey: await ownerKey(),
+    database: psql,
+    redis: undefined,
+    redisUrl: undefined,
+    redisService,
+    metrics: async () => parseSamples(await ops('/metrics')),
+    status: async () => (JSON.parse(await ops('/statusz')) as { workers: WorkerStatus[] }).workers,
+    pids: {},
+    close: () => Promise.resolve(),
+  }
+} // prettier-ignore
+
+/** psql has variables instead of parameters; here all of them are numbers or words of ours. */
+const psql: Database = {
+  async query<T>(text: string, values: readonly unknown[] = []): Promise<T[]> {
+    const filled = text.replace(/\$(\d+)/g, (_, n) => literal(values[Number(n) - 1]))
+    const rows = `with answer as (${filled}) select coalesce(json_agg(answer), '[]') from answer`
+    const asked = /^\s*(with|select)/i.test(text) ? rows : filled
+    const output = await inService('postgres', ['psql', '-U', 'postgres', '-d', 'quicklink', '-AtX', '-v', 'ON_ERROR_STOP=1', '-c', asked])
+    return asked === rows ? (JSON.parse(output) as T[]) : []
+  },
+} // prettier-ignore
+
+const literal = (value: unknown): string =>
+  typeof value === 'number' ? String(value) : `'${String(value).replaceAll("'", "''")}'`
+
+const act = async (action: string): Promise<void> => {
+  await compose([action, 'redis'])
+}
+
+const redisService: Service = {
+  kill: () => act('kill'),
+  start: () => act('start'),
+  pause: () => act('pause'),
+  resume: () => act('unpause'),
+  answers: async () => (await compose(['exec', '-T', 'redis', 'true'])).code === 0,
+}
