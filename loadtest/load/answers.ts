@@ -40,7 +40,9 @@ interface OpenSecond {
 const latenessS = 5
 
 export class Answers {
-  readonly groups = new Map<string, Group>()
+  readonly #groups = new Map<string, Group>()
+  /** By the text of the tags, which k6 writes in any order. */
+  readonly #groupOfTags = new Map<string, Group>()
   readonly seconds: Second[] = []
   /** The first few of what was wrong, in words. */
   readonly complaints: string[] = []
@@ -95,13 +97,15 @@ export class Answers {
   }
 
   #groupOf(tags: string): Group {
-    let group = this.groups.get(tags)
-    if (group === undefined) {
-      const named = new URLSearchParams(tags)
-      const [phase, flow] = [named.get('phase') ?? '', named.get('flow') ?? '']
-      group = { phase, flow, latencies: new Latencies(), statuses: {}, wrong: 0, failed: 0, dropped: 0 }
-      this.groups.set(tags, group)
-    }
+    const known = this.#groupOfTags.get(tags)
+    if (known !== undefined) return known
+    const named = new URLSearchParams(tags)
+    const [phase, flow] = [named.get('phase') ?? '', named.get('flow') ?? '']
+    const key = `${phase} ${flow}`
+    const fresh: Group = { phase, flow, latencies: new Latencies(), statuses: {}, wrong: 0, failed: 0, dropped: 0 }
+    const group = this.#groups.get(key) ?? fresh
+    this.#groups.set(key, group)
+    this.#groupOfTags.set(tags, group)
     return group
   }
 
@@ -139,6 +143,6 @@ export class Answers {
   }
 
   groupsOf(phase: string, flow?: string): Group[] {
-    return [...this.groups.values()].filter((each) => each.phase === phase && (flow ?? each.flow) === each.flow)
+    return [...this.#groups.values()].filter((each) => each.phase === phase && (flow ?? each.flow) === each.flow)
   }
 }

@@ -4,7 +4,7 @@ import type { Check, Phase } from '../report/report.ts'
 import { percent, short } from '../report/text.ts'
 import type { Threshold } from './k6.ts'
 import { momentsOf, promisedPhases, type Measured } from './measured.ts'
-import { coresUsed, idleShare } from './sampler.ts'
+import { cores, coresUsed, idleShare } from './sampler.ts'
 
 const claims: Readonly<Record<string, { what: string; unit: string }>> = {
   wrong_answers: { what: 'wrong answers', unit: '' },
@@ -41,6 +41,26 @@ const leastIdle = 0.03
 const mostBusySeconds = 0.1
 const leastOfTheRate = 0.99
 
+const mostByOthers = 0.1
+
+/**
+ * Who else kept the machine busy. That can make nothing better than it is: it explains a latency that was too long, and
+ * takes nothing from one that was short enough.
+ */
+export function excusesOf(measured: Measured): string[] {
+  return promisedPhases(measured).flatMap((phase) => {
+    const moments = momentsOf(measured, phase)
+    const [first, last] = [moments[0], moments.at(-1)]
+    if (!first || !last) return []
+    const ours = Object.values(coresUsed(first, last)).reduce((sum, each) => sum + each, 0)
+    const others = cores * (1 - idleShare(first, last)) - ours
+    if (others <= mostByOthers * cores) return []
+    return [`Other programs took ${short(others)} of ${cores} cores in ${phase.name}: run it again when they are done.`]
+  })
+}
+
+export const isLatency = ({ measured }: Check): boolean => measured.endsWith(' ms')
+
 /** Why the run proves nothing, a sentence each that says what to change. */
 export function doubtsOf(measured: Measured): string[] {
   const doubts: string[] = []
@@ -59,7 +79,7 @@ export function doubtsOf(measured: Measured): string[] {
     const busy = pairs.filter(([from, to]) => idleShare(from, to) < leastIdle)
     if (pairs.length === 0 || busy.length <= mostBusySeconds * pairs.length) continue
     const used = coresUsed(moments[0]!, moments.at(-1)!)
-    const who = Object.entries(used).map(([name, cores]) => `${name} ${short(cores)}`).join(', ') // prettier-ignore
+    const who = Object.entries(used).map(([name, of]) => `${name} ${short(of)}`).join(', ') // prettier-ignore
     doubts.push(
       `The machine was full in ${percent(busy.length / pairs.length)} of the seconds of ${phase.name} (cores: ${who}): lower RATE, or run k6 elsewhere.`,
     )

@@ -40,7 +40,7 @@ test('answers are counted by second, and by phase and flow, whatever order they 
   const tags = (flow: string): string => `flow=${flow}&phase=baseline`
   answers.line('metric_name,timestamp,metric_value,status,extra_tags,metadata')
   answers.line(`http_req_duration,1000,2.0,302,${tags('visitors')},`)
-  answers.line(`http_req_duration,2100,4.0,302,${tags('visitors')},`)
+  answers.line('http_req_duration,2100,4.0,302,phase=baseline&flow=visitors,')
   answers.line(`http_req_duration,1900,90,503,${tags('scanner')},`)
   answers.line(`wrong_answers,1950,1,,${tags('visitors')},`)
   answers.line(`dropped_iterations,2100,3,,${tags('visitors')},`)

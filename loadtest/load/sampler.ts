@@ -45,7 +45,7 @@ export function startSampler(target: Target, generatorPid: number): { stop(): Pr
 
 function clocks(pids: Target['pids']): Pick<Moment, 'cpu' | 'idleS'> {
   const names = Object.keys(pids)
-  const seconds = cpuSecondsOf(names.map((name) => pids[name]?.() ?? 0))
+  const seconds = cpuSecondsOf(names.map((name) => pids[name]?.()))
   return {
     cpu: Object.fromEntries(names.map((name, n) => [name, seconds[n] ?? 0])),
     idleS: cpus().reduce((sum, { times }) => sum + times.idle, 0) / 1000,

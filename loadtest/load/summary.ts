@@ -3,7 +3,7 @@ import { cpus, release, totalmem, type } from 'node:os'
 import { readBuild } from '../../server/telemetry/build.ts'
 import { judge, type Chart, type Check, type Figure, type Mark, type Phase, type Report, type Table } from '../report/report.ts' // prettier-ignore
 import { percent, short } from '../report/text.ts'
-import { checksOf, doubtsOf } from './judge.ts'
+import { checksOf, doubtsOf, excusesOf, isLatency } from './judge.ts'
 import { growthIn, momentsOf, promisedPhases, secondsAt, tierShares, type Measured } from './measured.ts'
 import { cores, coresUsed, growth, idleShare, totalOf, type Moment } from './sampler.ts'
 
@@ -17,7 +17,9 @@ export interface About {
 export function reportOf(measured: Measured, { name, title, own, environment }: About): Report {
   const { checks, certain } = checksOf(measured.thresholds, promisedPhases(measured))
   const all = [...checks, ...own]
-  const { verdict, reasons } = judge(all, doubtsOf(measured), certain)
+  const onlyLate = all.every((check) => check.ok || isLatency(check)) && all.some(({ ok }) => !ok)
+  const doubts = [...doubtsOf(measured), ...(onlyLate ? excusesOf(measured) : [])]
+  const { verdict, reasons } = judge(all, doubts, certain)
   const phases = promisedPhases(measured)
   return {
     kind: 'load',

@@ -62,10 +62,10 @@ export const familyPids = (pid: number): number[] => familyOf(processes(), pid).
 /** Seconds of CPU that it and its family have taken so far. */
 export const cpuSeconds = (pid: number): number => cpuSecondsOf([pid])[0] ?? 0
 
-/** The same of several, looked at once. */
-export function cpuSecondsOf(pids: readonly number[]): number[] {
+/** The same of several, looked at once; 0 of one that is not there. */
+export function cpuSecondsOf(pids: readonly (number | undefined)[]): number[] {
   const all = processes()
-  return pids.map((pid) => familyOf(all, pid).reduce((sum, { seconds }) => sum + seconds, 0))
+  return pids.map((pid) => (pid === undefined ? [] : familyOf(all, pid)).reduce((sum, { seconds }) => sum + seconds, 0))
 }
 
 /** Bytes of memory of one process. */
