@@ -1,6 +1,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect, test } from 'vitest'
+import { placesIn } from '../../embedded/paths.ts'
 import { destinationOf, randomOf, zipf } from '../k6/lib/world.ts'
 import type { Report } from '../report/report.ts'
 import { Answers } from './answers.ts'
@@ -8,6 +9,7 @@ import { compareReports } from './compare.ts'
 import { checksOf } from './judge.ts'
 import { secondsOf, thresholdsOf } from './k6.ts'
 import { annotate } from './publish.ts'
+import { findTarget } from './target.ts'
 
 test('popularity is as Zipf says: the first link has its share, and every link its turn', () => {
   const links = 1000
@@ -115,4 +117,12 @@ test('a run is a region in Grafana, and a Grafana that is away is no harm', asyn
   server.closeAllConnections()
   await new Promise((resolve) => server.close(resolve))
   expect(await annotate({ url, authorization: 'Bearer x' }, report(1, 1))).toBe(false)
+})
+
+test('a stranger is loaded only if somebody says that he may be', async () => {
+  const places = placesIn('there-is-none')
+  await expect(findTarget({ TARGET: 'http://example.org' }, places)).rejects.toThrow('I_MAY_LOAD_THIS=yes')
+  const allowed = await findTarget({ TARGET: 'http://example.org/x', I_MAY_LOAD_THIS: 'yes' }, places)
+  expect(allowed).toMatchObject({ url: 'http://example.org', database: undefined, ownerKey: undefined })
+  expect(await findTarget({ TARGET: 'http://127.0.0.1:8080' }, places)).toMatchObject({ what: '127.0.0.1:8080' })
 })
