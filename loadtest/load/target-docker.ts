@@ -28,14 +28,14 @@ export async function dockerTarget(): Promise<Target | undefined> {
   }
 } // prettier-ignore
 
-/** psql has variables instead of parameters; here all of them are numbers or words of ours. */
+/** psql has variables instead of parameters; here all of them are numbers or words of ours, and so are the answers. */
 const psql: Database = {
   async query<T>(text: string, values: readonly unknown[] = []): Promise<T[]> {
     const filled = text.replace(/\$(\d+)/g, (_, n) => literal(values[Number(n) - 1]))
-    const rows = `with answer as (${filled}) select coalesce(json_agg(answer), '[]') from answer`
-    const asked = /^\s*(with|select)/i.test(text) ? rows : filled
-    const output = await inService('postgres', ['psql', '-U', 'postgres', '-d', 'quicklink', '-AtX', '-v', 'ON_ERROR_STOP=1', '-c', asked])
-    return asked === rows ? (JSON.parse(output) as T[]) : []
+    const command = ['psql', '--username=postgres', '--dbname=quicklink', '--quiet', '--no-psqlrc', '--csv', `--command=${filled}`]
+    const [head = '', ...rows] = (await inService('postgres', command)).trim().split('\n')
+    const names = head.split(',')
+    return rows.map((row) => Object.fromEntries(row.split(',').map((cell, n) => [names[n], Number(cell)])) as T)
   },
 } // prettier-ignore
 
