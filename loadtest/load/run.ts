@@ -97,7 +97,9 @@ export async function underLoad(order: Order, scenario: Scenario, dataset: Datas
   const workers = (await target.status?.())?.length ?? 1
   const k6Run = runK6(k6, name, env, join(dir, 'summary.json'), answers)
   const interrupt = (): void => void k6Run.stop()
-  process.once('SIGINT', interrupt)
+  // The links are removed, and k6 does not run on alone.
+  const signals = ['SIGINT', 'SIGTERM'] as const
+  for (const signal of signals) process.once(signal, interrupt)
   const sampler = startSampler(target, k6Run.pid)
   const over = new AbortController()
   const live: Live = {
@@ -126,7 +128,7 @@ export async function underLoad(order: Order, scenario: Scenario, dataset: Datas
   } finally {
     over.abort()
     await sampler.stop()
-    process.off('SIGINT', interrupt)
+    for (const signal of signals) process.off(signal, interrupt)
     rmSync(dir, { recursive: true })
   }
 }
