@@ -1,4 +1,5 @@
 // The front door over TCP, with its listener and node:http behind it.
+// Long because every way in which a client can misbehave is here, with the same few helpers.
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
