@@ -1,5 +1,5 @@
 // make load NAME=steady: one scenario against a running QuickLink. Ends with 0 for PASS, 1 for FAIL, 2 for INCONCLUSIVE.
-// RATE, SECONDS, DATASET (links), SEED, ZIPF (exponent) change it; SHORT=yes is the form that CI runs, NAME=all every one.
+// RATE, SECONDS, DATASET (links), SEED, ZIPF (exponent) change it; SHORT=yes is a short form, NAME=all every one.
 import { Refusal } from '../../embedded/paths.ts'
 import { placesFrom } from '../../embedded/up.ts'
 import { exitCodes, type Report, type Verdict } from '../report/report.ts'
@@ -63,7 +63,7 @@ async function load(name: string, target: Target): Promise<Verdict> {
   return report.verdict
 }
 
-/** For CI. What proves nothing is no failure: a wrong answer would have been one all the same. */
+/** For the short forms. What proves nothing is no failure: a wrong answer would have been one all the same. */
 async function loadAll(target: Target): Promise<number> {
   const verdicts: Verdict[] = []
   for (const name of [...Object.keys(scenarios), 'quick']) verdicts.push(await load(name, target))

@@ -23,7 +23,7 @@ export interface Live {
 
 export interface Scenario {
   readonly about: string
-  /** Seconds of a run in CI. */
+  /** Seconds of the short form. */
   readonly shortS: number
   readonly links?: number
   /** What the target has to give, and how it is given. */

@@ -1,5 +1,5 @@
 // The public port. One listener accepts; the front door answers plain redirects on the raw socket; node:http has the rest,
-// with the same look-up before Express. FRONT_DOOR=http gives every connection to node:http from its first byte.
+// with the same look-up before anything else. FRONT_DOOR=http gives every connection to node:http from its first byte.
 import { createServer as createHttpServer, type RequestListener, type Server as HttpServer } from 'node:http'
 import { createServer, type AddressInfo, type Server } from 'node:net'
 import type { Duplex } from 'node:stream'
