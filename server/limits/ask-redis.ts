@@ -1,7 +1,7 @@
 // How limits ask Redis: through the breaker, within the deadline, and after a failure not again for a moment, so that
 // one create is never held up by more than one deadline.
 import type { Breaker } from '../connections/breaker.ts'
-import { DeadlineExceeded } from '../connections/deadline.ts'
+import { withDeadline } from '../connections/deadline.ts'
 import type { RedisConnection } from '../connections/redis.ts'
 import type { AskRedis } from './counters.ts'
 
@@ -19,23 +19,11 @@ export function askRedis(
     try {
       return await breaker.run(async () => {
         if (!redis.ready) throw new Error('Redis is not connected')
-        return await inTime(work(), timeoutMs)
+        return await withDeadline(work(), timeoutMs, 'Redis')
       })
     } catch (error) {
       failedAtMs = nowMs()
       throw error
     }
   }
-}
-
-/** An answer that is in the socket already counts as in time: it is this process that was late to read it. */
-function inTime<T>(answer: Promise<T>, ms: number): Promise<T> {
-  return new Promise<T>((resolve, reject) => {
-    const timer = setTimeout(() => {
-      setImmediate(reject, new DeadlineExceeded(`Redis took longer than ${ms} ms`))
-    }, ms)
-    answer.then(resolve, reject).finally(() => {
-      clearTimeout(timer)
-    })
-  })
 }
