@@ -10,12 +10,19 @@ import type { Result } from './results.ts'
 
 const workers = 8
 const rounds = 30
+/** Of each worker, beside its own: 10,000 on the page. */
+const moreSamples = 1_200
 
 export async function measureScrape(arena: Arena, say: (line: string) => void): Promise<Result['scrape']> {
   const dir = mkdtempSync(join(tmpdir(), 'quicklink-bench-'))
   const file = join(dir, 'stalls')
   const probe = new URL('stall-probe.ts', import.meta.url).href
-  const env = { WORKERS: String(workers), NODE_OPTIONS: `--import ${probe}`, QL_STALL_FILE: file }
+  const env = {
+    WORKERS: String(workers),
+    NODE_OPTIONS: `--import ${probe}`,
+    QL_STALL_FILE: file,
+    QL_MORE_SAMPLES: String(moreSamples),
+  }
   // No Redis: its passes are not what is measured.
   const server = await arena.quickLink(env, arena.cores?.all)
   try {

@@ -103,19 +103,34 @@ export class Fleet {
     return { metrics: merge(lists), statuses }
   }
 
-  /** Resolves when all have answered, and at the deadline at the latest. */
+  /**
+   * One after the other: asked all at once, the workers would take all cores from each other for as long as that lasts.
+   * Resolves when all have answered, and at the deadline at the latest.
+   */
   #askEveryone(request: number): Promise<void> {
+    const toAsk = [...this.#members.values()]
     return new Promise((resolve) => {
+      let asked: Member | undefined
+      let patience: NodeJS.Timeout | undefined
       const finish = (): void => {
         clearTimeout(timer)
+        clearTimeout(patience)
         this.#onAnswer = undefined
         resolve()
       }
       const timer = setTimeout(finish, this.#deadlineMs)
+      const askNext = (): void => {
+        clearTimeout(patience)
+        asked = toAsk.shift()
+        if (asked === undefined) return
+        patience = setTimeout(askNext, this.#deadlineMs / 20)
+        asked.ask(request)
+      }
       this.#onAnswer = () => {
         if ([...this.#members.values()].every(({ answered }) => answered >= request)) finish()
+        else if (asked !== undefined && asked.answered >= request) askNext()
       }
-      for (const member of this.#members.values()) member.ask(request)
+      askNext()
       this.#onAnswer()
     })
   }
