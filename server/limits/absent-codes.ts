@@ -30,17 +30,26 @@ interface AbsentCodesOptions {
 }
 
 const minuteMs = 60_000
+const notCounted = ''
 const fine: AbsentVerdict = { blocked: false, retryAfterS: 0 }
 
 export function createAbsentCodes(options: AbsentCodesOptions): AbsentCodes {
   const counts = new LRUCache<string, { minute: number; count: number }>({ max: options.addresses })
+  const countedAs = (peer: string | undefined, forwardedFor: string | undefined): string => {
+    const address = clientAddress(peer, forwardedFor, options.trusts)
+    return options.allowed(address) ? notCounted : subscriberOf(address)
+  }
+  // Reading an address takes as long as the rest of a 404. What comes over X-Forwarded-For is the sender's choice, and long.
+  const direct = new LRUCache<string, string>({
+    max: options.addresses,
+    memoMethod: (peer) => countedAs(peer, undefined),
+  })
   return {
     onNotFound(peer, forwardedFor) {
-      const address = clientAddress(peer, forwardedFor, options.trusts)
-      if (options.allowed(address)) return fine
+      const key = peer === undefined || forwardedFor !== undefined ? countedAs(peer, forwardedFor) : direct.memo(peer)
+      if (key === notCounted) return fine
       const nowMs = options.nowMs()
       const minute = Math.floor(nowMs / minuteMs)
-      const key = subscriberOf(address)
       let seen = counts.get(key)
       if (seen?.minute !== minute) counts.set(key, (seen = { minute, count: 0 }))
       if (++seen.count <= options.perMinute) return fine
