@@ -16,7 +16,7 @@ import type { Duplex } from 'node:stream'
 import type { Counter } from '../clicks/counter.ts'
 import type { HitQuota, Lease, Verdict } from '../limits/hit-quota.ts'
 import { parseCode, type Code } from '../link.ts'
-import { createDateHeader, prepareCopy, prepareKnown, wireOf, type Prepared } from './prepared.ts'
+import { createDateHeader, isOver, prepareCopy, prepareKnown, wireOf, type Prepared } from './prepared.ts'
 import { codeIn, plainGet } from './recognise.ts'
 import type { Found, Resolver, Source } from './resolve.ts'
 
@@ -97,7 +97,7 @@ class Visitor {
       return
     }
     const prepared = copy.prepared ?? prepareCopy(copy, door.deps.clicks, door.deps.hits)
-    if (prepared === undefined || isOver(prepared)) this.#handOver(chunk)
+    if (prepared === undefined || isOver(prepared, Date.now)) this.#handOver(chunk)
     else if (prepared.lease === undefined || prepared.lease.spend(beganMs)) {
       this.#answer(prepared, beganMs, beganMs, 'local')
     } else this.#waitForHit(chunk, prepared, prepared.lease, 'local')
@@ -127,7 +127,7 @@ class Visitor {
     if (this.#gone) return
     const door = this.#door
     const prepared = answer === 'unknown' || door.draining ? undefined : this.#prepare(answer)
-    if (prepared === undefined || isOver(prepared)) {
+    if (prepared === undefined || isOver(prepared, Date.now)) {
       this.#handOver()
       return
     }
@@ -210,8 +210,6 @@ class Visitor {
     this.#socket.destroy()
   }
 }
-
-const isOver = (prepared: Prepared): boolean => prepared.endsMs !== Infinity && prepared.endsMs <= Date.now()
 
 export function createFrontDoor(deps: FrontDoorDeps): FrontDoor {
   const door = new Door(deps)

@@ -5,7 +5,7 @@ import { QuickLinkError, unavailable } from '../errors.ts'
 import type { HitQuota, Lease } from '../limits/hit-quota.ts'
 import { isExpired, isLink, parseCode, type Answer, type Code } from '../link.ts'
 import { answerProblem } from './pages.ts'
-import { prepareCopy, prepareKnown, type Prepared } from './prepared.ts'
+import { isOver, prepareCopy, prepareKnown, type Prepared } from './prepared.ts'
 import type { Resolver, Source } from './resolve.ts'
 
 export interface RedirectDeps {
@@ -114,7 +114,6 @@ export function createRedirectHandler(deps: RedirectDeps): RedirectHandler {
       () => res.destroy(),
     )
   }
-  const isOver = (prepared: Prepared): boolean => prepared.endsMs !== Infinity && prepared.endsMs <= deps.nowMs()
 
   return {
     tryLocal(req, res) {
@@ -125,7 +124,9 @@ export function createRedirectHandler(deps: RedirectDeps): RedirectHandler {
       if (copy === undefined) return false
       const prepared = copy.prepared ?? prepareCopy(copy, deps.clicks, deps.hits)
       const status =
-        prepared === undefined || isOver(prepared) ? answer(req, res, copy.known) : serve(req, res, prepared)
+        prepared === undefined || isOver(prepared, deps.nowMs)
+          ? answer(req, res, copy.known)
+          : serve(req, res, prepared)
       if (typeof status === 'number') onAnswer(status, (performance.now() - beganMs) / 1000, 'local')
       else afterwards(status, beganMs, res)
       return true

@@ -49,6 +49,10 @@ export function prepare(link: Link, clicks: Tallies, hits?: Hits): Prepared | un
   }
 }
 
+/** The clock is asked only for a link that has an end. */
+export const isOver = (prepared: Prepared, nowMs: () => number): boolean =>
+  prepared.endsMs !== Infinity && prepared.endsMs <= nowMs()
+
 /** Undefined: there is nothing to redirect to. */
 export function prepareCopy(copy: Copy, clicks: Tallies, hits?: Hits): Prepared | undefined {
   return (copy.prepared ??= prepareKnown(copy.known, clicks, hits))
