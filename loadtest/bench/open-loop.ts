@@ -26,13 +26,14 @@ export async function measureOpenLoop(
   say: (line: string) => void,
 ): Promise<OpenLoopRow[]> {
   const rows: OpenLoopRow[] = []
-  for (const [name, door] of [
-    ['raw', 'raw'],
-    ['frontHttp', 'http'],
-  ] as const) {
-    // prettier-ignore
+  // The floor gets the front door's rates: what it shows there is the machine's and the generator's, not QuickLink's.
+  for (const { name, door, ofName } of [
+    { name: 'net', door: 'none (raw `net`)', ofName: 'raw' },
+    { name: 'raw', door: 'raw', ofName: 'raw' },
+    { name: 'frontHttp', door: 'http', ofName: 'frontHttp' },
+  ]) {
     const subject = subjects.find((each) => each.name === name)
-    const capacity = results[name]?.rps.median
+    const capacity = results[ofName]?.rps.median
     if (subject === undefined || capacity === undefined) continue
     for (const share of shares) {
       const rate = Math.round(capacity * share)

@@ -29,7 +29,7 @@ export function latencyPlot(rows: readonly OpenLoopRow[]): string {
       return [
         curve(mine.map(({ rate, p50Ms }) => [x(rate), y(p50Ms)]), colour, '4 3'),
         curve(mine.map(({ rate, p99Ms }) => [x(rate), y(p99Ms)]), colour, 'none'),
-        text(box.left + 10 + n * 270, 385, `${door}: p50 dashed, p99 solid`, 'start', 12, colour),
+        text(box.left - 40 + n * 205, 385, `${door}: p50 dashed, p99 solid`, 'start', 12, colour),
       ]
     }), // prettier-ignore
     '</svg>\n',
