@@ -16,7 +16,8 @@ export function load(codes: readonly string[], perSecond: number): Load {
   const visitNext = (): void => {
     const one = visit(`/${codes[visits++ % codes.length] ?? ''}`)
       .then(
-        ({ status }) => void (status === 302 || wrong.push(String(status))),
+        // The body says whose answer it was: QuickLink's names a problem, the proxy's is a page of its own.
+        ({ status, body }) => void (status === 302 || wrong.push(`${status} ${body.slice(0, 120).trim()}`)),
         (error: unknown) => void wrong.push(String(error)),
       )
       .finally(() => underWay.delete(one))

@@ -62,12 +62,19 @@ export function make(name: string, env: NodeJS.ProcessEnv = {}): Promise<{ code:
 
 const agent = new Agent({ keepAlive: true, maxSockets: 16 })
 
-export function visit(path: string): Promise<{ status: number; location: string | undefined }> {
+export interface Visited {
+  readonly status: number
+  readonly location: string | undefined
+  readonly body: string
+}
+
+export function visit(path: string): Promise<Visited> {
   return new Promise((resolve, reject) => {
     const asking = request({ host: '127.0.0.1', port, path, agent, timeout: 10_000 }, (answer) => {
-      answer.resume()
+      let body = ''
+      answer.setEncoding('utf8').on('data', (chunk: string) => (body += chunk))
       answer.once('end', () => {
-        resolve({ status: answer.statusCode ?? 0, location: answer.headers.location })
+        resolve({ status: answer.statusCode ?? 0, location: answer.headers.location, body })
       })
     })
     asking.once('timeout', () => asking.destroy(new Error('no answer within 10 s')))
