@@ -41,7 +41,7 @@ const trickyFields = [
   'X: a\r\r', '@: a', 'X: a\x0b', 'X: a\x0c', 'X: a\x85', 'Range: bytes=0-1', 'If-None-Match: *', 'Authorization: Bearer x',
 ] // prettier-ignore
 
-const codes = ['Labc123', 'Pabc123', 'Xabc123', 'Aabc123', 'Sabc123', 'Tabc123', 'Uabc123', 'Nabc123', 'Oabc123', 'Eabc123', 'Habc123', 'L_-', `L${'x'.repeat(63)}`] // prettier-ignore
+const codes = ['Labc123', 'Pabc123', 'Xabc123', 'Aabc123', 'Sabc123', 'Tabc123', 'Uabc123', 'Nabc123', 'Oabc123', 'Eabc123', 'Habc123', 'Mabc123', 'Qabc123', 'Dabc123', 'L_-', `L${'x'.repeat(63)}`] // prettier-ignore
 
 const trickyLines = [
   'GET  /Labc123 HTTP/1.1', 'GET /Labc123  HTTP/1.1', 'GET /Labc123 HTTP/1.1 ', 'GET\t/Labc123\tHTTP/1.1', ' GET /Labc123 HTTP/1.1',
@@ -105,9 +105,11 @@ const requestOf = (often: number): fc.Arbitrary<string> =>
     .record({
       line: mostly(
         often,
-        mostly(2, fc.constantFrom('Labc123', 'Pabc123', 'Sabc123'), fc.constantFrom(...codes)).map(
-          (code) => `GET /${code} HTTP/1.1`,
-        ),
+        mostly(
+          2,
+          fc.constantFrom('Labc123', 'Pabc123', 'Sabc123', 'Mabc123', 'Qabc123'),
+          fc.constantFrom(...codes),
+        ).map((code) => `GET /${code} HTTP/1.1`),
         fc.constantFrom(...trickyLines),
       ),
       host: mostly(often, fc.constant<string[]>(['Host: a.example:8080']), fc.constant<string[]>([])),

@@ -4,18 +4,20 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { Duplex } from 'node:stream'
 import type { Tally } from '../clicks/counter.ts'
 import { limits } from '../config.ts'
+import { Lease } from '../limits/hit-lease.ts'
 import { absent, type Code, type Known, type Link } from '../link.ts'
 import { createFrontDoor } from './front-door.ts'
-import { createRedirectHandler, type RedirectHandler } from './handler.ts'
+import { createRedirectHandler, type RedirectDeps, type RedirectHandler } from './handler.ts'
 import type { Found, Resolver } from './resolve.ts'
 import type { Copy } from './tier1-local.ts'
 
 const longAgoS = 1_000_000_000
 
 /** L, P: held, 302 or 301. B: the same, with a long URL. X: held, but over. A: held as absent. H: held, but no header. S, T: a link (T: over), later.
+ *  M: held, with two hits at hand and more for whoever waits. Q: each hit has to be waited for. D: all its hits are used up.
  *  U: nobody can say. O: too many flights. E: the ladder fails. Others: absent, later. */
 export function knownOf(code: string): Known {
-  if (!/^[LPBXSTH]/.test(code)) return absent(1)
+  if (!/^[LPBXSTHMQD]/.test(code)) return absent(1)
   const path = code.startsWith('B') ? 'b'.repeat(8000) : code
   const link: Link = {
     code: code as Code,
@@ -23,7 +25,7 @@ export function knownOf(code: string): Known {
     url: code.startsWith('H') ? 'https://example.com/\r\nSet-Cookie: a=b' : `https://example.com/${path}?a=b&c=%20#d`,
     permanent: code.startsWith('P'),
     expiresAtS: /^[XT]/.test(code) ? longAgoS : null,
-    monthlyHits: null,
+    monthlyHits: /^[MQD]/.test(code) ? 1000 : null,
     version: 1,
   }
   return link
@@ -49,7 +51,7 @@ export function stubResolver(): Resolver {
     code.startsWith('U') ? { answer: 'unknown', source: 'none' } : { answer: knownOf(code), source: 'redis' }
   return {
     local(code) {
-      if (!/^[LPBXAH]/.test(code)) return undefined
+      if (!/^[LPBXAHMQD]/.test(code)) return undefined
       const copy = copies.get(code) ?? {
         known: knownOf(code),
         storedMs: 0,
@@ -76,9 +78,33 @@ export interface Counted {
   clicks: number
 }
 
+function stubHits(): NonNullable<RedirectDeps['hits']> {
+  const leases = new Map<Code, Lease>()
+  // As with flights: what is handed over while it waits does not wait for longer than it would have.
+  const waits = new Map<Code, Promise<void>>()
+  return {
+    leaseOf({ code, id, monthlyHits }) {
+      if (monthlyHits === null) return undefined
+      const lease = leases.get(code) ?? new Lease({ code, linkId: id, version: 1, limit: monthlyHits }, () => undefined)
+      leases.set(code, lease)
+      if (code.startsWith('M')) lease.fill(2, { name: '2030-01', endsMs: Infinity }, Infinity)
+      return lease
+    },
+    async acquire({ terms }, _spends, isWanted) {
+      const wait = waits.get(terms.code) ?? turns(flightTurns)
+      waits.set(terms.code, wait)
+      await wait
+      if (!isWanted()) return 'unknown'
+      return terms.code.startsWith('D') ? 'used_up' : 'granted'
+    },
+    secondsToMonthEnd: () => 4711,
+  }
+}
+
 export function stubDeps(counted: Counted) {
   return {
     resolver: stubResolver(),
+    hits: stubHits(),
     clicks: {
       tally: (linkId: number): Tally => ({ linkId, n: 0 }),
       hit: () => {
