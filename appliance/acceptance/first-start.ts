@@ -1,6 +1,6 @@
 // From nothing to a first link, twice.
 import { compose, composed, docker } from '../compose.ts'
-import { createLink, leftOver, ownerKey, redirects, up } from './stand.ts'
+import { createLink, down, leftOver, ownerKey, redirects, up } from './stand.ts'
 import { check, step } from './steps.ts'
 
 interface Image {
@@ -39,7 +39,7 @@ export async function firstStart(): Promise<void> {
   await step('the image builds, is below 250 MB, and a second build is all cache hits', imageBuilds)
   await step('`docker compose up` brings everything from nothing', upInTime)
   await step('`down -v` removes everything, and `up` begins again', async () => {
-    await composed(['down', '-v'])
+    await down('-v')
     const left = await leftOver()
     check(left.length === 0, `left: ${left.join(', ')}`)
     return upInTime()

@@ -2,7 +2,6 @@
 // appliance, step by step. Everything is removed at the end.
 //   node appliance/acceptance/main.ts          all of it, about 10 minutes, most of them waiting for alerts
 //   node appliance/acceptance/main.ts quick    without making alerts ring
-import { until } from '../../embedded/process.ts'
 import { compose } from '../compose.ts'
 import { firstStart } from './first-start.ts'
 import { load } from './load.ts'
@@ -11,7 +10,7 @@ import { doctor, restarts } from './operation.ts'
 import { upgrades } from './replicas.ts'
 import { restores } from './restoring.ts'
 import { isSafe, scan } from './safety.ts'
-import { createLink, leftOver, removeAll, replicated } from './stand.ts'
+import { createLink, down, leftOver, removeAll } from './stand.ts'
 import { check, counts, step } from './steps.ts'
 
 const quick = process.argv[2] === 'quick'
@@ -28,7 +27,7 @@ async function underTraffic(codes: readonly string[]): Promise<void> {
 }
 
 async function all(): Promise<void> {
-  await compose(['down', '-v', '--remove-orphans'], { env: replicated })
+  await down('-v')
   const before = await scan()
   await firstStart()
   // Nothing else can be said of what does not start.
@@ -42,10 +41,7 @@ async function all(): Promise<void> {
   await restores()
   await upgrades(codes)
   await step('`down -v` leaves nothing', async () => {
-    // An engine that is busy lets a network go a moment after its last container.
-    const down = async (): Promise<boolean> =>
-      (await compose(['down', '-v', '--remove-orphans'], { env: replicated })).code === 0
-    check(await until(down, 20_000, 1000), '`down -v` fails')
+    await down('-v')
     const left = await leftOver()
     check(left.length === 0, `left: ${left.join(', ')}`)
     return undefined

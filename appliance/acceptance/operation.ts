@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import { until } from '../../embedded/process.ts'
 import { composed, docker, idsOf, inService } from '../compose.ts'
-import { make, ownerKey, redirects, secrets } from './stand.ts'
+import { down, make, ownerKey, redirects, secrets } from './stand.ts'
 import { check, step } from './steps.ts'
 
 export async function doctor(): Promise<void> {
@@ -42,7 +42,7 @@ export async function restarts(): Promise<void> {
     const [ids, before, key] = [await running(), await fingerprint(), await ownerKey()]
     await composed(['up', '-d', '--wait'])
     check((await running()).join() === ids.join(), 'containers were replaced')
-    await composed(['down'])
+    await down()
     await composed(['up', '-d', '--wait'])
     check((await fingerprint()) === before, 'the secrets are others')
     check((await ownerKey()) === key, 'the owner key is another')

@@ -2,7 +2,7 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { composed, docker } from '../compose.ts'
-import { api, createLink, dataDir, leftOver, make, redirects, visit } from './stand.ts'
+import { api, createLink, dataDir, down, leftOver, make, redirects, visit } from './stand.ts'
 import { check, step } from './steps.ts'
 
 async function backedUp(): Promise<string> {
@@ -13,7 +13,7 @@ async function backedUp(): Promise<string> {
 }
 
 async function loseTheDatabase(): Promise<void> {
-  await composed(['down'])
+  await down()
   const volume = (await leftOver()).find((name) => name.endsWith('_postgres')) ?? ''
   check((await docker(['volume', 'rm', volume])).code === 0, 'the volume could not be removed')
   await composed(['up', '-d', '--wait'])

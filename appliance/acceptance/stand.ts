@@ -33,6 +33,17 @@ export async function up(): Promise<string> {
   return `all healthy after ${((performance.now() - beganMs) / 1000).toFixed(1)} s`
 }
 
+/** Again for a while when it fails: a busy engine lets a network go only a moment after its last container. */
+export async function down(...options: string[]): Promise<void> {
+  let said = ''
+  const isDown = async (): Promise<boolean> => {
+    const { code, errors } = await compose(['down', '--remove-orphans', ...options], { env: replicated })
+    said = errors.trim()
+    return code === 0
+  }
+  check(await until(isDown, 20_000, 1000), `\`docker compose down\` fails: ${said}`)
+}
+
 /** What is left of it; nothing after `removeAll`. */
 export const leftOver = async (): Promise<string[]> => {
   const ofProject = ['-q', '--filter', `label=com.docker.compose.project=${project}`]
@@ -41,7 +52,9 @@ export const leftOver = async (): Promise<string[]> => {
 }
 
 export async function removeAll(): Promise<void> {
-  await compose(['down', '-v', '--remove-orphans'], { env: replicated })
+  await down('-v').catch((error: unknown) => {
+    console.log(String(error))
+  })
   rmSync(dataDir, { recursive: true, force: true })
 }
 
