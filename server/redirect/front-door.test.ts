@@ -111,6 +111,17 @@ async function exchange(port: number, chunks: readonly Buffer[]): Promise<string
 
 const table = ['Labc123', 'Pabc123', 'Xabc123', 'Aabc123', 'Sabc123', 'Tabc123', 'Uabc123', 'Nabc123', 'Oabc123', 'Eabc123', 'Habc123', 'ab', 'api', 'zzz'] // prettier-ignore
 
+/**
+ * Equal; but before bytes that are no request, node has a turn to answer what came before them in bytes that it reads itself,
+ * and none in those that were read for it: then one of the last two answers is missing (docs/decisions/0006).
+ */
+function alike(door: string, alone: string): boolean {
+  const [refused, answered, ...before] = alone.split(/(?=HTTP\/1\.1 )/).reverse()
+  if (door === alone || !refused?.startsWith('HTTP/1.1 400 ') || answered === undefined) return door === alone
+  const first = before.reverse().join('')
+  return door === first + answered || door === first + refused
+}
+
 describe('the front door', () => {
   it('answers every case as node:http does, in status and every header', async () => {
     const [raw, http] = [await start('raw'), await start('http')]
@@ -191,12 +202,13 @@ describe('the front door', () => {
     const inputs = [...corpus.map((text) => cut(text, [])), ...random.map(({ chunks }) => chunks.slice(0, 40))]
     const compare = async (chunks: readonly Buffer[], attempts: number): Promise<void> => {
       const [a, b] = await Promise.all([exchange(raw.port, chunks), exchange(http.port, chunks)])
+      if (alike(a, b)) return
       // A server that closes on bytes it has not read resets the connection, and its last answer may be lost on the way.
-      if (a !== b && attempts > 1) await compare(chunks, attempts - 1)
+      if (attempts > 1) await compare(chunks, attempts - 1)
       else expect(a, JSON.stringify(Buffer.concat(chunks).toString('latin1'))).toBe(b)
     }
     for (let i = 0; i < inputs.length; i += 40) {
-      await Promise.all(inputs.slice(i, i + 40).map((chunks) => compare(chunks, 10)))
+      await Promise.all(inputs.slice(i, i + 40).map((chunks) => compare(chunks, 4)))
     }
   })
 })
