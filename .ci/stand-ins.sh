@@ -8,7 +8,7 @@ cd "$(dirname "$0")/.."
 base=quicklink-stand-in:base
 node=$(sed -nE 's/^ARG NODE_IMAGE=(.+)$/\1/p' Dockerfile)
 runtime=$(sed -nE 's/^ARG RUNTIME_IMAGE=(.+)$/\1/p' Dockerfile)
-images=$(docker compose -f docker-compose.yml -f docker-compose.replicas.yml config --images | sort -u)
+images=$(docker compose --profile '*' -f docker-compose.yml -f docker-compose.replicas.yml config --images | sort -u)
 image() { grep -E "^(.*/)?$1:" <<<"$images" | head -1; }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -173,6 +173,18 @@ USER 472
 STOPSIGNAL SIGKILL
 ENTRYPOINT ["/run.sh"]
 DOCKERFILE
+if [ -x .cache/k6/k6 ]; then
+  cp .cache/k6/k6 "$work/k6"
+  build "$(image k6)" <<DOCKERFILE
+FROM $base
+LABEL quicklink.stand-in="Debian forky, and the k6 of \`make k6\`"
+COPY k6 /usr/bin/k6
+RUN useradd --uid 12345 --user-group k6
+USER 12345
+WORKDIR /home/k6
+ENTRYPOINT ["k6"]
+DOCKERFILE
+fi
 # The tests' containers ask for the majors.
 docker tag "$(image redis)" redis:8
 docker tag "$(image postgres)" postgres:18

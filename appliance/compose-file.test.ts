@@ -29,7 +29,7 @@ const all = Object.entries({ ...compose.services, proxy: replicas.services['prox
 describe.each(all)('%s', (name, service) => {
   test('has an image of a fixed version that the environment may replace', () => {
     expect(service.image).toMatch(
-      name === 'quicklink' ? /^\$\{QUICKLINK_IMAGE:-/ : /^\$\{[A-Z_]+_IMAGE:-[\w./-]+:v?\d+\.\d+[\w.-]*\}$/,
+      name === 'quicklink' ? /^\$\{QUICKLINK_IMAGE:-/ : /^\$\{[A-Z\d_]+_IMAGE:-[\w./-]+:v?\d+\.\d+[\w.-]*\}$/,
     )
   })
 
@@ -38,9 +38,10 @@ describe.each(all)('%s', (name, service) => {
     expect(service['mem_limit']).toBeDefined()
     expect(service['logging']).toMatchObject({ driver: 'json-file', options: { 'max-size': '10m', 'max-file': '3' } })
     if (name === 'init') return
+    expect(service.user.replace(/^\$\{[A-Z_]+:-(.*)\}$/, '$1')).toMatch(/^[1-9]\d*:\d+$/)
+    if (service['restart'] === 'no') return
     expect(service).toMatchObject({ restart: 'unless-stopped' })
     expect(service['healthcheck']).toBeDefined()
-    expect(service.user.replace(/^\$\{[A-Z_]+:-(.*)\}$/, '$1')).toMatch(/^[1-9]\d*:\d+$/)
   })
 })
 
@@ -54,6 +55,13 @@ test('two services publish a port, Grafana on loopback; the databases are on the
   ])
   expect(compose.networks['inner']?.internal).toBe(true)
   for (const name of ['redis', 'postgres', 'prometheus']) expect(compose.services[name]?.networks).toEqual(['inner'])
+})
+
+test('k6 is no part of `up`, and is the version that `make k6` builds', () => {
+  const { k6 } = compose.services
+  expect(k6).toMatchObject({ profiles: ['load'], networks: ['inner'], restart: 'no' })
+  const [, version = 'none'] = /k6\/v2 v(\S+)$/m.exec(read('loadtest/k6/go.mod')) ?? []
+  expect(k6?.image).toBe(`\${K6_IMAGE:-grafana/k6:${version}}`)
 })
 
 test('every setting of the server is handed on, but for secrets and what the appliance decides', () => {

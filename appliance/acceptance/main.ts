@@ -5,6 +5,7 @@
 import { compose } from '../compose.ts'
 import { firstStart } from './first-start.ts'
 import { load } from './load.ts'
+import { isLoaded } from './loading.ts'
 import { alertsEnd, alertsRing, isMonitored, queriesAnswer } from './monitoring.ts'
 import { doctor, restarts } from './operation.ts'
 import { upgrades } from './replicas.ts'
@@ -34,6 +35,7 @@ async function all(): Promise<void> {
   if (counts.failed > 0) return
   await isSafe(before)
   await isMonitored()
+  await isLoaded()
   const codes = ['first']
   while (codes.length < 200) codes.push(await createLink(`https://example.com/${codes.length}`))
   await underTraffic(codes)

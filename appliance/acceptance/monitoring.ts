@@ -53,10 +53,22 @@ const panelQueries: readonly Query[] = Object.values(dashboards)
 const rules = [...rulesIn('rules.yml'), ...rulesIn('alerts.yml')]
 const metrics = [...new Set([...panelQueries, ...rules].flatMap(({ expr }) => metricsIn(expr)))]
 // Only while a load generator of that kind runs, or something rings.
-const absent = new Set([...(exported['k6'] ?? []), 'ALERTS'])
+const ofK6 = new Set(exported['k6'])
+const absent = new Set([...ofK6, 'ALERTS'])
 
 const samples = async (expr: string): Promise<number> =>
   (await prometheus<{ result: unknown[] }>(`/query?query=${encodeURIComponent(expr)}`)).result.length
+
+async function allAnswer(queries: readonly Query[], withinMs: number): Promise<void> {
+  let silent = queries
+  const answered = async (): Promise<boolean> => {
+    const counts = await Promise.all(silent.map(({ expr }) => samples(expr)))
+    silent = silent.filter((_, i) => counts[i] === 0)
+    return silent.length === 0
+  }
+  await until(answered, withinMs, 5000)
+  check(silent.length === 0, `no data: ${silent.map(({ title, expr }) => `${title}: ${expr}`).join('\n        ')}`)
+}
 
 /** While there is traffic, so that everything that counts has something to count. */
 export async function queriesAnswer(): Promise<void> {
@@ -65,19 +77,20 @@ export async function queriesAnswer(): Promise<void> {
       ...metrics.filter((name) => !absent.has(name)).map((name) => ({ title: 'metric', expr: name })),
       ...panelQueries.filter(({ expr }) => !metricsIn(expr).some((name) => absent.has(name))),
     ]
-    let silent = expected
-    const answered = async (): Promise<boolean> => {
-      const counts = await Promise.all(silent.map(({ expr }) => samples(expr)))
-      silent = silent.filter((_, i) => counts[i] === 0)
-      return silent.length === 0
-    }
     // The slowest rules are evaluated every 4 minutes.
-    await until(answered, 300_000, 5000)
-    check(silent.length === 0, `no data: ${silent.map(({ title, expr }) => `${title}: ${expr}`).join('\n        ')}`)
+    await allAnswer(expected, 300_000)
     // Alerts are silent while all is well: that they can be evaluated is what there is to see.
     for (const { expr } of rules) await samples(expr)
     return `${metrics.length} metrics, ${panelQueries.length} queries of panels, ${rules.length} rules`
   })
+}
+
+/** After a load test, which has sent its own figures. */
+export async function loadPanelsAnswer(): Promise<string> {
+  const expected = panelQueries.filter(({ expr }) => metricsIn(expr).some((name) => ofK6.has(name)))
+  check(expected.length > 0, 'no panel shows what k6 measured')
+  await allAnswer(expected, 30_000)
+  return `${expected.length} queries`
 }
 
 interface Alert {

@@ -1,48 +1,10 @@
-// The k6 of this machine: found, asked what a scenario will do, and run.
+// A scenario by k6: asked what it will do, and run.
 import { spawn, spawnSync } from 'node:child_process'
-import { existsSync, readFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
-import { Refusal, projectDir } from '../../embedded/paths.ts'
-import { onPath } from '../../embedded/redis-process.ts'
+import { Refusal } from '../../embedded/paths.ts'
 import type { Phase } from '../report/report.ts'
 import type { Answers } from './answers.ts'
-
-/** Made by `make k6`. */
-const built = `${projectDir}/.cache/k6/k6`
-
-export interface K6 {
-  readonly file: string
-  readonly version: string
-}
-
-export function findK6(): K6 {
-  const file = onPath('k6') ?? (existsSync(built) ? built : undefined)
-  if (file === undefined) {
-    throw new Refusal(
-      'k6 is missing: `make k6` builds it (needs Go), or install it from https://grafana.com/docs/k6. `make load NAME=quick` needs neither.',
-    )
-  }
-  const version = /v\d\S*/.exec(spawnSync(file, ['version'], { encoding: 'utf8' }).stdout)?.[0] ?? 'unknown'
-  if (Number(/\d+/.exec(version)?.[0]) < 1) {
-    throw new Refusal(`k6 ${version} does not run TypeScript: k6 1.0 or later is needed, or \`make k6\` without it.`)
-  }
-  return { file, version }
-}
-
-/** What the scripts read (loadtest/k6/lib). Nothing secret stands in a command line. */
-export type K6Env = Readonly<Record<string, string>>
-
-const scriptOf = (name: string): string => `${projectDir}/loadtest/k6/${name}.ts`
-
-const environment = (env: K6Env): NodeJS.ProcessEnv => ({
-  PATH: process.env['PATH'],
-  HOME: process.env['HOME'],
-  K6_NO_USAGE_REPORT: 'true',
-  // Other K6_… of the caller would change the load.
-  K6_CSV_TIME_FORMAT: 'unix_milli',
-  K6_CSV_SAVE_INTERVAL: '200ms',
-  ...env,
-})
+import type { K6, K6Env } from './k6-program.ts'
 
 interface Inspected {
   readonly scenarios: Readonly<Record<string, InspectedScenario>>
@@ -73,10 +35,8 @@ export interface K6Plan {
 
 /** Phases and rates stand in the script alone: k6 says what it made of them. */
 export function planOf(k6: K6, name: string, env: K6Env): K6Plan {
-  const asked = spawnSync(k6.file, ['inspect', '--include-system-env-vars', scriptOf(name)], {
-    encoding: 'utf8',
-    env: environment(env),
-  })
+  const { file, args, environment } = k6.command(['inspect', '--include-system-env-vars', k6.script(name)], env)
+  const asked = spawnSync(file, args, { encoding: 'utf8', env: environment })
   if (asked.status !== 0) throw new Refusal(`k6 cannot read loadtest/k6/${name}.ts: ${asked.stderr.trim()}`)
   const { scenarios } = JSON.parse(asked.stdout) as Inspected
   const phases = new Map<string, Phase>()
@@ -102,7 +62,8 @@ export interface Threshold {
 }
 
 export interface K6Run {
-  readonly pid: number
+  /** Of k6 itself, for its CPU; undefined where it cannot be seen from here. */
+  pid(): number | undefined
   /** Rejects when k6 itself failed; thresholds that were crossed are in the answer. */
   readonly ended: Promise<Threshold[]>
   stop(): void
@@ -110,11 +71,16 @@ export interface K6Run {
 
 const thresholdsCrossed = 99
 
-export function runK6(k6: K6, name: string, env: K6Env, summaryFile: string, answers: Answers): K6Run {
-  const written = 'K6_PROMETHEUS_RW_SERVER_URL' in env ? ['--out=experimental-prometheus-rw'] : []
-  const args = ['run', '--quiet', '--no-color', '--out=csv=-', ...written, `--summary-export=${summaryFile}`]
-  const child = spawn(k6.file, [...args, scriptOf(name)], { stdio: ['ignore', 'pipe', 'pipe'], env: environment(env) }) // prettier-ignore
-  createInterface(child.stdout).on('line', answers.line)
+export function runK6(k6: K6, name: string, env: K6Env, answers: Answers): K6Run {
+  const written = 'K6_PROMETHEUS_RW_SERVER_URL' in { ...k6.env, ...env } ? ['--out=experimental-prometheus-rw'] : []
+  const run = k6.command(['run', '--quiet', '--no-color', '--out=csv=-', ...written, k6.script(name)], env)
+  const child = spawn(run.file, run.args, { stdio: ['ignore', 'pipe', 'pipe'], env: run.environment })
+  let summary: string | undefined
+  createInterface(child.stdout).on('line', (line) => {
+    // handleSummary of lib/plan.ts writes it behind the samples.
+    if (line.startsWith('{')) summary = line
+    else answers.line(line)
+  })
   const said: string[] = []
   createInterface(child.stderr).on('line', (line) => {
     const message = /msg="(.*?)"(?: source=console)?$/.exec(line)?.[1] ?? line
@@ -124,25 +90,25 @@ export function runK6(k6: K6, name: string, env: K6Env, summaryFile: string, ans
   const ended = new Promise<Threshold[]>((resolve, reject) => {
     child.once('error', reject)
     child.once('close', (code) => {
-      if ((code === 0 || code === thresholdsCrossed) && existsSync(summaryFile)) {
-        resolve(thresholdsOf(readFileSync(summaryFile, 'utf8')))
-      } else reject(new Error(`k6 ended with ${code ?? 'a signal'}: ${said.slice(-5).join('; ')}`))
+      if ((code === 0 || code === thresholdsCrossed) && summary !== undefined) resolve(thresholdsOf(summary))
+      else reject(new Error(`k6 ended with ${code ?? 'a signal'}: ${said.slice(-5).join('; ')}`))
     })
   })
-  return { pid: child.pid ?? 0, ended, stop: () => child.kill('SIGINT') }
+  return { pid: () => run.pid(child.pid), ended, stop: () => child.kill('SIGINT') }
 }
 
-type Summary = Readonly<Record<string, Readonly<Record<string, unknown>>>>
+interface Metric {
+  readonly values: Readonly<Record<string, number>>
+  readonly thresholds?: Readonly<Record<string, { ok: boolean }>>
+}
 
 export function thresholdsOf(summary: string): Threshold[] {
-  const { metrics } = JSON.parse(summary) as { metrics: Summary }
-  return Object.entries(metrics).flatMap(([key, values]) => {
+  return Object.entries(JSON.parse(summary) as Record<string, Metric>).flatMap(([key, { values, thresholds = {} }]) => {
     const [, metric = key, list = ''] = /^([^{]+)(?:\{(.*)\})?$/.exec(key) ?? []
     const tags = Object.fromEntries(list.split(',').map((each) => each.split(':') as [string, string]))
-    // k6 writes `true` for one that was crossed.
-    return Object.entries((values['thresholds'] ?? {}) as Record<string, boolean>).map(([expression, crossed]) => {
-      const measured = values[/^[^<>=!]+/.exec(expression)?.[0].trim() ?? '']
-      return { metric, tags, expression, measured: typeof measured === 'number' ? measured : NaN, ok: !crossed }
+    return Object.entries(thresholds).map(([expression, { ok }]) => {
+      const measured = values[/^[^<>=!]+/.exec(expression)?.[0].trim() ?? ''] ?? NaN
+      return { metric, tags, expression, measured, ok }
     })
   })
 }

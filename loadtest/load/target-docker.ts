@@ -3,6 +3,7 @@ import { compose, dockerProblem, idsOf, inService } from '../../appliance/compos
 import { ownerKey } from '../../appliance/docker.ts'
 import { parseSamples } from '../drills/engine/metrics.ts'
 import type { Service } from '../faults/services.ts'
+import { pidOfContainer } from './containers.ts'
 import type { Database, Target, WorkerStatus } from './target.ts'
 
 export const inDocker = 'docker compose'
@@ -13,17 +14,19 @@ export async function dockerTarget(): Promise<Target | undefined> {
   const [, port = '8080'] = /:(\d+)/.exec((await compose(['port', 'quicklink', '8080'])).text) ?? []
   const ops = (path: string): Promise<string> =>
     inService('quicklink', ['node', '-e', `fetch('http://127.0.0.1:9464${path}').then(async (a) => console.log(await a.text()))`])
+  const ids = await Promise.all(['quicklink', 'postgres', 'redis'].map(async (name) => (await idsOf(name))[0] ?? ''))
+  const [server, postgres, redis] = ids.map((id) => () => pidOfContainer(id))
   return {
     what: inDocker,
     url: `http://127.0.0.1:${port}`,
     ownerKey: await ownerKey(),
     database: psql,
-    redis: undefined,
+    redis: redisCli,
     redisUrl: undefined,
     redisService,
     metrics: async () => parseSamples(await ops('/metrics')),
     status: async () => (JSON.parse(await ops('/statusz')) as { workers: WorkerStatus[] }).workers,
-    pids: {},
+    pids: { server: server!, Postgres: postgres!, Redis: redis! },
     close: () => Promise.resolve(),
   }
 } // prettier-ignore
@@ -41,6 +44,12 @@ const psql: Database = {
 
 const literal = (value: unknown): string =>
   typeof value === 'number' ? String(value) : `'${String(value).replaceAll("'", "''")}'`
+
+/** As `make doctor`: by the operator's password, which does not leave the container. */
+async function redisCli(commands: readonly (readonly string[])[]): Promise<void> {
+  const script = 'printf "%s\\n" "$1" | REDISCLI_AUTH=$(cat /run/quicklink/operator) redis-cli --user operator'
+  await inService('redis', ['sh', '-c', script, 'sh', commands.map((words) => words.join(' ')).join('\n')])
+}
 
 const act = async (action: string): Promise<void> => {
   await compose([action, 'redis'])

@@ -19,6 +19,8 @@ export interface Phase {
   readonly flows: Readonly<Record<string, Flow>>
   /** Of the time that `visitors` wait for their answer: `['p(99)<5']`. */
   readonly latency?: readonly string[]
+  /** Of the time until a 503, where some are expected. */
+  readonly refused?: readonly string[]
 }
 
 /** Connections are opened and programs get warm: nothing is promised of it, and it is no part of any figure. */
@@ -45,11 +47,12 @@ export function openLoop(phases: readonly Phase[]): Options {
     }
     startS += seconds
   }
-  for (const { name, latency = [] } of phases) {
+  for (const { name, latency = [], refused = [] } of phases) {
     for (const metric of ['wrong_answers', 'failed_answers', 'dropped_iterations']) {
       thresholds[`${metric}{phase:${name}}`] = ['count==0']
     }
     if (latency.length > 0) thresholds[`http_req_duration{phase:${name},flow:visitors}`] = [...latency]
+    if (refused.length > 0) thresholds[`http_req_duration{phase:${name},status:503}`] = [...refused]
   }
   return {
     scenarios,
@@ -60,6 +63,11 @@ export function openLoop(phases: readonly Phase[]): Options {
     summaryTrendStats: ['p(50)', 'p(95)', 'p(99)', 'p(99.9)', 'max'],
   }
 }
+
+/** For the harness, in one line; a text for people would be its work. */
+export const handleSummary = ({ metrics }: { metrics: object }): { stdout: string } => ({
+  stdout: `${JSON.stringify(metrics)}\n`,
+})
 
 function executor({ rate, to, busyS = 0.2 }: Flow, seconds: number): Scenario {
   // Who waits for an answer is a VU. One that had to be made first would be an arrival that is dropped.
