@@ -2,6 +2,8 @@
 import { anyOf, arrival, links, visitLink } from './lib/ask.ts'
 import { openLoop, setting } from './lib/plan.ts'
 
+export { handleSummary } from './lib/plan.ts'
+
 const rate = setting('RATE', 3000)
 const seconds = setting('SECONDS', 60)
 const everyNthIsAnother = 20

@@ -4,6 +4,8 @@ import { sleep } from 'k6'
 import { api, newCode, popular, visit, visitLink } from './lib/ask.ts'
 import { openLoop, setting } from './lib/plan.ts'
 
+export { handleSummary } from './lib/plan.ts'
+
 const rate = setting('RATE', 1000)
 const writes = setting('WRITE_RATE', 20)
 const seconds = setting('SECONDS', 60)

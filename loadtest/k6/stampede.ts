@@ -3,6 +3,8 @@
 import { anyOf, visitLink } from './lib/ask.ts'
 import { openLoop, setting } from './lib/plan.ts'
 
+export { handleSummary } from './lib/plan.ts'
+
 const rate = setting('RATE', 1500)
 const seconds = setting('SECONDS', 60)
 const third = Math.ceil(seconds / 3)

@@ -2,6 +2,8 @@
 import { popular, visitLink } from './lib/ask.ts'
 import { openLoop, setting } from './lib/plan.ts'
 
+export { handleSummary } from './lib/plan.ts'
+
 const rate = setting('RATE', 2000)
 const seconds = setting('SECONDS', 60)
 

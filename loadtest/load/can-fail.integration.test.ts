@@ -8,7 +8,7 @@ import { onPath } from '../../embedded/redis-process.ts'
 import { openStand, type BenchServer, type Stand } from '../bench/stand.ts'
 import type { Report } from '../report/report.ts'
 import { faults, startBrokenProxy, type Fault } from './broken-proxy.stub.ts'
-import { findK6 } from './k6.ts'
+import { findK6 } from './k6-program.ts'
 import { runScenario } from './run.ts'
 import { scenarios } from './scenarios.ts'
 import { openTarget, type Target } from './target.ts'
@@ -23,7 +23,7 @@ const said: string[] = []
 
 async function run(name: string, url: string): Promise<Report> {
   const settings = { RATE: '150', SCAN_RATE: '150', WRITE_RATE: '20', TIMES: '2', SECONDS: '3', WARM_UP_S: '1' }
-  const order = { name, target, k6: findK6(), links: 1100, seed: '1', url, settings }
+  const order = { name, target, k6: findK6(false), links: 1100, seed: '1', url, settings }
   return runScenario(order, (line) => said.push(line))
 }
 

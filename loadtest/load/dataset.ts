@@ -1,8 +1,9 @@
 // The links that are asked for: made in Postgres, by Postgres, and removed afterwards. Which code leads where is in
 // loadtest/k6/lib/world.ts.
+import { Refusal } from '../../embedded/paths.ts'
 import { waitFor } from '../../server/testing/wait-for.ts'
 import { codeOf, destinationOf } from '../k6/lib/world.ts'
-import type { Database, Target } from './target.ts'
+import type { Database, Target, WorkerStatus } from './target.ts'
 
 /** What every code of a load test begins with; a run adds its time, so that no cache knows its codes. */
 export const family = 'ql-load-'
@@ -14,6 +15,16 @@ export interface Dataset {
   readonly prefix: string
   readonly seed: string
   readonly links: number
+}
+
+const most = 10_000_000
+
+/** `5000`, `100k`, `1m`. */
+export function linksIn(text: string): number {
+  const [, digits = '', unit = ''] = /^(\d+)([km]?)$/i.exec(text) ?? []
+  const links = Number(digits) * ({ k: 1000, m: 1_000_000 }[unit.toLowerCase()] ?? 1)
+  if (links >= 1 && links <= most) return links
+  throw new Refusal(`DATASET is ${text}, but must be a number of links up to 10m: 5000, 100k, 1m.`)
 }
 
 type Say = (line: string) => void
@@ -28,7 +39,8 @@ export async function makeLinks(database: Database, { prefix, seed, links }: Dat
     )
     if (links > 10 * chunk && (to + 1) % (10 * chunk) === 0) say(`${(to + 1).toLocaleString('en')} links`)
   }
-  await database.query('analyze links')
+  // Else Postgres would do both by itself, in the middle of the run.
+  for (const table of ['links', 'outbox']) await database.query(`vacuum (analyze) ${table}`)
 }
 
 /** All that load tests have left, a run that was killed included. */
@@ -44,11 +56,16 @@ export async function removeLinks(database: Database): Promise<void> {
   }
 }
 
-/** Every process has worked off the news of the links, and trusts its Redis again. */
+/**
+ * Every process has worked off the news of the links, and asks its Redis again: a breaker that is still open from what was
+ * done before would close in the middle, and one half of the run would be measured without Redis.
+ */
 export async function settled({ status }: Pick<Target, 'status'>): Promise<void> {
   if (status === undefined) return
+  const isCalm = ({ redis, postgres }: NonNullable<WorkerStatus['status']>): boolean =>
+    postgres?.breaker !== 'open' && (redis?.tier === 'off' || (redis?.trusted === true && redis.breaker !== 'open'))
   const calm = async (): Promise<boolean> =>
-    (await status()).every((worker) => worker.status?.redis?.tier === 'off' || worker.status?.redis?.trusted === true)
+    (await status()).every((worker) => worker.status !== null && isCalm(worker.status))
   let times = 0
-  await waitFor(async () => ((await calm()) ? ++times : (times = 0)) >= 5, { deadlineMs: 120_000, everyMs: 250 })
+  await waitFor(async () => ((await calm()) ? ++times : (times = 0)) >= 8, { deadlineMs: 120_000, everyMs: 100 })
 }

@@ -2,8 +2,9 @@
 // anything at all.
 import type { Check, Phase } from '../report/report.ts'
 import { percent, short } from '../report/text.ts'
+import type { Second } from './answers.ts'
 import type { Threshold } from './k6.ts'
-import { momentsOf, promisedPhases, type Measured } from './measured.ts'
+import { longestStallMs, momentsOf, promisedPhases, type Measured } from './measured.ts'
 import { cores, coresUsed, idleShare } from './sampler.ts'
 
 const claims: Readonly<Record<string, { what: string; unit: string }>> = {
@@ -25,7 +26,8 @@ export function checksOf(
     .toSorted((a, b) => place(a).localeCompare(place(b)))
     .filter(({ metric }) => metric !== 'dropped_iterations')
     .map(({ metric, tags, expression, measured, ok }): Check => {
-      const { what = metric, unit = '' } = claims[metric] ?? {}
+      const { what: usual = metric, unit = '' } = claims[metric] ?? {}
+      const what = tags['status'] === undefined ? usual : `of answers with ${tags['status']}`
       const [, aggregate = '', comparison = '', bound = ''] = /^\s*([^<>=!\s]+)\s*([<>=!]+)\s*(.+)$/.exec(expression) ?? []
       const subject = aggregate === 'count' ? what : `${aggregate.replace(/[()]/g, '')} ${what}`
       const claim = `${tags['phase'] ?? 'run'}: ${subject}`
@@ -58,6 +60,40 @@ export function excusesOf(measured: Measured): string[] {
     if (others <= mostByOthers * cores) return []
     return [`Other programs took ${short(others)} of ${cores} cores in ${phase.name}: run it again when they are done.`]
   })
+}
+
+/** In more seconds than this the machine stood still for so long that it decided the p99 of the second. */
+const mostStalled = { share: 0.2, ms: 10 }
+
+/** The machine itself kept everybody waiting: as `excusesOf`, it makes nothing better than it is. */
+export function stallsOf(measured: Measured): string[] {
+  return promisedPhases(measured).flatMap((phase) => {
+    const seconds = Array.from({ length: Math.floor(phase.toS - phase.fromS) }, (_, n) => phase.fromS + n)
+    const stalled = seconds.filter((atS) => longestStallMs(measured, { fromS: atS, toS: atS + 1 }) >= mostStalled.ms)
+    if (stalled.length <= mostStalled.share * seconds.length) return []
+    return [`The machine stood still for ${mostStalled.ms} ms and more (at worst ${short(longestStallMs(measured, phase))} ms) in ${stalled.length} of ${seconds.length} seconds of ${phase.name}: run it again when it is quieter.`] // prettier-ignore
+  })
+}
+
+/** Half of the deadline of a look-up: with the look-up itself, that is one that is missed. */
+const missesDeadlineMs = 50
+
+/**
+ * A 503 in time is what a visitor gets when nobody can say in time. When the machine stood still just then, that nobody
+ * could is no fault of QuickLink: such a failure proves nothing. By the claim that it breaks, with the reason.
+ */
+export function stillFailuresOf(measured: Measured): Map<string, string> {
+  const excused = new Map<string, string>()
+  for (const { name, fromS, toS } of promisedPhases(measured)) {
+    const failing = measured.answers.seconds.filter(({ atS, failed }) => failed > 0 && atS >= fromS && atS <= toS)
+    const stallMs = ({ atS }: Second): number => longestStallMs(measured, { fromS: atS - 1, toS: atS + 2 })
+    const isStill = (second: Second): boolean =>
+      (second.statuses['503'] ?? 0) >= second.failed && stallMs(second) >= missesDeadlineMs
+    if (failing.length === 0 || !failing.every(isStill)) continue
+    const longest = short(Math.max(...failing.map(stallMs)))
+    excused.set(`${name}: failed answers`, `The machine stood still for ${longest} ms when answers of ${name} failed: run it again.`) // prettier-ignore
+  }
+  return excused
 }
 
 export const isLatency = ({ measured }: Check): boolean => measured.endsWith(' ms')

@@ -5,7 +5,8 @@ import { placesFrom } from '../../embedded/up.ts'
 import { exitCodes, type Report, type Verdict } from '../report/report.ts'
 import { writeReport } from '../report/write.ts'
 import { findCapacity } from './capacity.ts'
-import { findK6 } from './k6.ts'
+import { linksIn } from './dataset.ts'
+import { findK6 } from './k6-program.ts'
 import { annotate, findGrafana } from './publish.ts'
 import { quick } from './quick.ts'
 import { runScenario, type Order } from './run.ts'
@@ -31,8 +32,7 @@ const others: Readonly<Record<string, string>> = {
 function settingsFor(name: string): Record<string, string> {
   const given = Object.fromEntries(knobs.flatMap((knob) => (env[knob] ? [[knob, env[knob]]] : [])))
   const write = env['PROMETHEUS_WRITE_URL']
-  if (write)
-    Object.assign(given, { K6_PROMETHEUS_RW_SERVER_URL: write, K6_PROMETHEUS_RW_TREND_STATS: 'p(50),p(99),max' })
+  if (write) given['K6_PROMETHEUS_RW_SERVER_URL'] = write
   if (!isShort) return given
   const shortS = scenarios[name]?.shortS
   return { ...gently, ...(shortS === undefined ? {} : { SECONDS: String(shortS) }), ...given }
@@ -48,10 +48,10 @@ function tell({ verdict, name, reasons, checks }: Report): void {
 
 async function load(name: string, target: Target): Promise<Verdict> {
   const about = scenarios[name]?.about ?? others[name] ?? ''
-  const links = Number(env['DATASET'] || (isShort ? 10_000 : 100_000))
+  const links = linksIn(env['DATASET'] || (isShort ? '10k' : '100k'))
   const order = { name, target, links, seed: env['SEED'] || '1', settings: settingsFor(name) }
   say(`${name}: ${about} Against ${target.what}, ${target.url}`)
-  const withK6 = (): Order => ({ ...order, k6: findK6() })
+  const withK6 = (): Order => ({ ...order, k6: findK6(target.what === inDocker, env['K6']) })
   const report =
     name === 'quick'
       ? await quick(order, say)
@@ -66,7 +66,7 @@ async function load(name: string, target: Target): Promise<Verdict> {
 /** For the short forms. What proves nothing is no failure: a wrong answer would have been one all the same. */
 async function loadAll(target: Target): Promise<number> {
   const verdicts: Verdict[] = []
-  for (const name of [...Object.keys(scenarios), 'quick']) verdicts.push(await load(name, target))
+  for (const name of ['quick', ...Object.keys(scenarios)]) verdicts.push(await load(name, target))
   const count = (verdict: Verdict): number => verdicts.filter((each) => each === verdict).length
   const skipped = count('INCONCLUSIVE') > 0 ? `, ${count('INCONCLUSIVE')} skipped` : ''
   say(`${count('PASS')} passed, ${count('FAIL')} failed${skipped}`)

@@ -1,4 +1,5 @@
 // All that a run has measured, on one clock: seconds since k6's first answer.
+import type { Stall } from '../measure/stalls.ts'
 import type { Mark, Phase } from '../report/report.ts'
 import type { Answers } from './answers.ts'
 import type { K6Plan, Threshold } from './k6.ts'
@@ -9,6 +10,7 @@ export interface Measured {
   readonly thresholds: readonly Threshold[]
   readonly answers: Answers
   readonly moments: readonly Moment[]
+  readonly stalls: readonly Stall[]
   readonly marks: readonly Mark[]
   readonly workers: number
   /** What the scenario itself has measured while it ran. */
@@ -28,6 +30,15 @@ export function momentsOf(measured: Measured, { fromS, toS }: { fromS: number; t
   const inside = measured.moments.filter((moment) => at(moment) > fromS && at(moment) <= toS)
   const before = measured.moments.filter((moment) => at(moment) <= fromS).at(-1)
   return before === undefined ? inside : [before, ...inside]
+}
+
+/** The longest time that the machine stood still then; 0: never for long. */
+export function longestStallMs(measured: Measured, { fromS, toS }: { fromS: number; toS: number }): number {
+  const within = measured.stalls.filter(({ fromMs, ms }) => {
+    const atS = secondsAt(measured, fromMs)
+    return atS + ms / 1000 > fromS && atS < toS
+  })
+  return Math.max(0, ...within.map(({ ms }) => ms))
 }
 
 export function growthIn(

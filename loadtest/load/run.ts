@@ -1,17 +1,18 @@
 // One run: links are made, k6 runs beside a sampler, the scenario does what it has to, and all of it becomes a report.
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { Refusal } from '../../embedded/paths.ts'
+import { watchStalls } from '../measure/stalls.ts'
 import type { Mark, Phase, Report } from '../report/report.ts'
 import { short } from '../report/text.ts'
 import { Answers, type Second } from './answers.ts'
 import { family, makeLinks, removeLinks, settled, type Dataset } from './dataset.ts'
-import { planOf, runK6, type K6, type K6Env } from './k6.ts'
+import { planOf, runK6 } from './k6.ts'
+import type { K6, K6Env } from './k6-program.ts'
 import { promisedPhases, secondsAt, type Measured } from './measured.ts'
 import { startSampler } from './sampler.ts'
-import { recoveryS, scenarios, type Live, type Scenario } from './scenarios.ts'
+import { recoveryS } from './redis-away.ts'
+import { scenarios } from './scenarios.ts'
+import type { Live, Scenario } from './scenario.ts'
 import { reportOf } from './summary.ts'
 import type { Target } from './target.ts'
 
@@ -62,17 +63,25 @@ export async function withLinks<T>(
   }
 }
 
-function envOf({ settings, url, target }: Order, { prefix, seed, links }: Dataset): K6Env {
+function envOf({ settings, url, target, k6 }: Order, { prefix, seed, links }: Dataset): K6Env {
   const key = target.ownerKey === undefined ? {} : { OWNER_KEY: target.ownerKey }
-  return { ...settings, ...key, URL: url ?? target.url, PREFIX: prefix, SEED: seed, LINKS: String(links) }
+  return {
+    ...settings,
+    ...key,
+    URL: url ?? k6.env['URL'] ?? target.url,
+    PREFIX: prefix,
+    SEED: seed,
+    LINKS: String(links),
+  }
 }
 
-function aboutOf({ name, target, k6, settings }: Order, { about, checks }: Scenario, measured: Measured, dataset: Dataset) {
+function aboutOf({ name, target, k6, settings }: Order, { about, checks, excuses }: Scenario, measured: Measured, dataset: Dataset) {
   const rates = promisedPhases(measured).map((phase) => `${phase.name} ${short(measured.plan.rates.get(phase.name) ?? NaN)}/s for ${short(phase.toS - phase.fromS)} s`)
   return {
     name,
     title: `${about} ${rates.join(', ')}.`,
     own: checks?.(measured) ?? [],
+    excuses: excuses?.(measured) ?? [],
     environment: {
       target: target.what,
       workers: measured.workers,
@@ -90,17 +99,17 @@ export async function underLoad(order: Order, scenario: Scenario, dataset: Datas
   const { name, target, k6 } = order
   const env = envOf(order, dataset)
   const plan = planOf(k6, name, env)
-  const dir = mkdtempSync(join(tmpdir(), 'quicklink-load-'))
   const marks: Mark[] = []
   const notes: Record<string, number> = {}
   const answers = new Answers(progress(say), say)
   const workers = (await target.status?.())?.length ?? 1
-  const k6Run = runK6(k6, name, env, join(dir, 'summary.json'), answers)
+  const k6Run = runK6(k6, name, env, answers)
   const interrupt = (): void => void k6Run.stop()
   // The links are removed, and k6 does not run on alone.
   const signals = ['SIGINT', 'SIGTERM'] as const
   for (const signal of signals) process.once(signal, interrupt)
   const sampler = startSampler(target, k6Run.pid)
+  const stalls = watchStalls()
   const over = new AbortController()
   const live: Live = {
     target,
@@ -124,12 +133,11 @@ export async function underLoad(order: Order, scenario: Scenario, dataset: Datas
     const thresholds = await k6Run.ended.finally(() => over.abort())
     await during
     answers.finish()
-    return { plan, thresholds, answers, marks, notes, workers, moments: await sampler.stop() }
+    return { plan, thresholds, answers, marks, notes, workers, moments: await sampler.stop(), stalls: stalls.seen }
   } finally {
     over.abort()
-    await sampler.stop()
+    await Promise.all([sampler.stop(), stalls.stop()])
     for (const signal of signals) process.off(signal, interrupt)
-    rmSync(dir, { recursive: true })
   }
 }
 

@@ -16,9 +16,9 @@ export interface Moment {
 const everyMs = 1000
 export const cores = availableParallelism()
 
-export function startSampler(target: Target, generatorPid: number): { stop(): Promise<Moment[]> } {
+export function startSampler(target: Target, generatorPid: () => number | undefined): { stop(): Promise<Moment[]> } {
   const moments: Moment[] = []
-  const pids: Target['pids'] = { ...target.pids, generator: () => generatorPid }
+  const pids: Target['pids'] = { ...target.pids, generator: generatorPid }
   const over = new AbortController()
   const look = async (): Promise<void> => {
     // A server that does not answer its metrics is looked at again.

@@ -4,46 +4,15 @@ import { codeOf } from '../k6/lib/world.ts'
 import { total } from '../drills/engine/metrics.ts'
 import { countReads } from '../measure/redis-pipe.ts'
 import type { Check, Phase } from '../report/report.ts'
-import { percent, short } from '../report/text.ts'
-import type { Dataset } from './dataset.ts'
-import { growthIn, momentsOf, promisedPhases, secondsAt, tierShares, type Measured } from './measured.ts'
+import { percent } from '../report/text.ts'
+import { momentsOf, promisedPhases, tierShares, type Measured } from './measured.ts'
+import { overload, redisDownChecks, shedChecks, stopRedis } from './redis-away.ts'
 import { totalOf } from './sampler.ts'
+import { countEntries, scanChecks, scanExcuses } from './scan.ts'
+import { againstBaseline, atMost, type Live, type Scenario } from './scenario.ts'
 import type { Target } from './target.ts'
 
-/** What a scenario can do while k6 runs. */
-export interface Live {
-  readonly target: Target
-  readonly dataset: Dataset
-  readonly phase: (name: string) => Phase
-  /** Waits for a second of the run. */
-  at(second: number): Promise<void>
-  mark(what: string): void
-  note(name: string, value: number): void
-}
-
-export interface Scenario {
-  readonly about: string
-  /** Seconds of the short form. */
-  readonly shortS: number
-  readonly links?: number
-  /** What the target has to give, and how it is given. */
-  readonly needs?: { readonly of: 'redis' | 'redisService' | 'ownerKey'; readonly how: string }
-  readonly during?: (live: Live) => Promise<void>
-  readonly checks?: (measured: Measured) => Check[]
-}
-
-const atMost = (claim: string, measured: number, bound: number, unit = ''): Check => ({
-  claim,
-  promised: `≤ ${short(bound)}${unit}`,
-  measured: `${short(measured)}${unit}`,
-  ok: measured <= bound,
-})
-
 const middle = ({ fromS, toS }: Phase): number => (fromS + toS) / 2
-const phaseOf = (measured: Measured, name: string): Phase =>
-  measured.plan.phases.find((phase) => phase.name === name) ?? { name, fromS: NaN, toS: NaN }
-const p99 = ({ answers }: Measured, phase: string): number =>
-  answers.groupsOf(phase, 'visitors')[0]?.latencies.quantile(0.99) ?? NaN
 
 /** Redis reads of the hot key that are worth a promise: tier 1 keeps a copy for 100 ms, so ten a second, and some slack. */
 const hotReads = { perWorkerS: 15, windowS: 3 }
@@ -124,58 +93,6 @@ function stampedeChecks(measured: Measured): Check[] {
   ]
 }
 
-async function stopRedis({ target, phase, at, mark, note }: Live): Promise<void> {
-  const redis = target.redisService
-  if (redis === undefined) return
-  const { fromS, toS } = phase('fault')
-  try {
-    await at(fromS)
-    await redis.kill()
-    mark('Redis is killed')
-    await at(toS)
-  } finally {
-    await redis.start()
-    mark('Redis is back')
-    note('redisBackMs', Date.now())
-  }
-}
-
-function redisDownChecks(measured: Measured): Check[] {
-  const fault = phaseOf(measured, 'fault')
-  const fallbacks = growthIn(measured, fault, 'quicklink_db_fallback_total')
-  if (Number.isNaN(fallbacks)) return []
-  return [{ claim: 'Redis was away: look-ups fell back to Postgres', promised: '> 0', measured: short(fallbacks), ok: fallbacks > 0 }] // prettier-ignore
-}
-
-const steadyAgain = { factor: 2, noiseMs: 5 }
-
-/** Nobody is asked to be twice as fast as the noise of a machine. */
-function againstBaseline(measured: Measured, name: string): Check {
-  const bound = Math.max(steadyAgain.noiseMs, steadyAgain.factor * p99(measured, 'baseline'))
-  return atMost(`${name}: p99 of visitors beside that of the baseline`, p99(measured, name), bound, ' ms')
-}
-
-function scanChecks(measured: Measured): Check[] {
-  const absent = measured.answers.groupsOf('scan', 'scanner')[0]?.latencies.count ?? 0
-  const last = measured.moments.at(-1)
-  const first = measured.moments[0]
-  if (!first || !last) return [againstBaseline(measured, 'scan')]
-  const hints = totalOf(last, 'quicklink_negative_cache_keys') - totalOf(first, 'quicklink_negative_cache_keys')
-  return [
-    againstBaseline(measured, 'scan'),
-    // An estimate of Redis' keys, hence the slack.
-    atMost('keys that the scan left in the cache of absent codes', hints, 1.2 * absent + 100),
-    ...('tier1Entries' in measured.notes ? [atMost('entries of tier 1 per worker', measured.notes['tier1Entries'] ?? NaN, 1000)] : []),
-  ] // prettier-ignore
-}
-
-async function countEntries({ target, phase, at, note }: Live): Promise<void> {
-  if (target.status === undefined) return
-  await at(phase('scan').toS)
-  const workers = await target.status()
-  note('tier1Entries', Math.max(...workers.map(({ status }) => status?.tier1?.entries ?? 0)))
-}
-
 function soakChecks(measured: Measured): Check[] {
   const [{ fromS, toS }] = promisedPhases(measured) as [Phase]
   const quarter = (n: number): number => {
@@ -204,6 +121,20 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
     during: letExpire,
     checks: stampedeChecks,
   },
+  scan: {
+    about: 'Somebody tries codes that do not exist.',
+    shortS: 24,
+    during: countEntries,
+    checks: scanChecks,
+    excuses: scanExcuses,
+  },
+  mixed: {
+    about: 'Links are made, changed and disabled beside the visits.',
+    shortS: 10,
+    needs: { of: 'ownerKey', how: 'the owner’s key: set OWNER_KEY' },
+  },
+  soak: { about: 'An hour of an ordinary day.', shortS: 10, checks: soakChecks },
+  // Last: each leaves a breaker open that the next run waits for.
   'redis-down': {
     about: 'Redis is killed in the middle, and comes back.',
     shortS: 15,
@@ -211,23 +142,11 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
     during: stopRedis,
     checks: redisDownChecks,
   },
-  scan: { about: 'Somebody tries codes that do not exist.', shortS: 12, during: countEntries, checks: scanChecks },
-  mixed: {
-    about: 'Links are made, changed and disabled beside the visits.',
-    shortS: 10,
-    needs: { of: 'ownerKey', how: 'the owner’s key: set OWNER_KEY' },
+  shed: {
+    about: 'Redis is away, and more visitors come than Postgres can answer.',
+    shortS: 15,
+    needs: { of: 'redisService', how: 'a Redis that it may stop: run it where `make up` was run' },
+    during: overload,
+    checks: shedChecks,
   },
-  soak: { about: 'An hour of an ordinary day.', shortS: 10, checks: soakChecks },
-}
-
-/** When the breaker was closed and Redis answered again, seconds after it came back; NaN: not within the run. */
-export function recoveryS(measured: Measured): number {
-  const backS = secondsAt(measured, measured.notes['redisBackMs'] ?? NaN)
-  const after = measured.moments.filter((moment) => secondsAt(measured, moment.atMs) > backS)
-  const healed = after.find((moment, n) => {
-    const before = after[n - 1]
-    const redis = { source: 'redis' }
-    return before !== undefined && totalOf(moment, 'quicklink_lookups_total', redis) > totalOf(before, 'quicklink_lookups_total', redis) // prettier-ignore
-  })
-  return healed === undefined ? NaN : secondsAt(measured, healed.atMs) - backS
 }

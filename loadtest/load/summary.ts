@@ -3,23 +3,39 @@ import { cpus, release, totalmem, type } from 'node:os'
 import { readBuild } from '../../server/telemetry/build.ts'
 import { judge, type Chart, type Check, type Figure, type Mark, type Phase, type Report, type Table } from '../report/report.ts' // prettier-ignore
 import { percent, short } from '../report/text.ts'
-import { checksOf, doubtsOf, excusesOf, isLatency } from './judge.ts'
-import { growthIn, momentsOf, promisedPhases, secondsAt, tierShares, type Measured } from './measured.ts'
+import { checksOf, doubtsOf, excusesOf, isLatency, stallsOf, stillFailuresOf } from './judge.ts'
+import {
+  growthIn,
+  longestStallMs,
+  momentsOf,
+  promisedPhases,
+  secondsAt,
+  tierShares,
+  type Measured,
+} from './measured.ts'
 import { cores, coresUsed, growth, idleShare, totalOf, type Moment } from './sampler.ts'
 
 export interface About {
   readonly name: string
   readonly title: string
   readonly own: readonly Check[]
+  readonly excuses?: readonly string[]
   readonly environment: Readonly<Record<string, string | number>>
 }
 
-export function reportOf(measured: Measured, { name, title, own, environment }: About): Report {
+export function reportOf(measured: Measured, { name, title, own, excuses = [], environment }: About): Report {
   const { checks, certain } = checksOf(measured.thresholds, promisedPhases(measured))
   const all = [...checks, ...own]
-  const onlyLate = all.every((check) => check.ok || isLatency(check)) && all.some(({ ok }) => !ok)
-  const doubts = [...doubtsOf(measured), ...(onlyLate ? excusesOf(measured) : [])]
-  const { verdict, reasons } = judge(all, doubts, certain)
+  const still = stillFailuresOf(measured)
+  const broken = all.filter(({ ok }) => !ok)
+  const maybeTheMachine = broken.length > 0 && broken.every((check) => isLatency(check) || still.has(check.claim))
+  const why = [...still.values(), ...excusesOf(measured), ...stallsOf(measured), ...excuses]
+  const doubts = [...doubtsOf(measured), ...(maybeTheMachine ? why : [])]
+  const { verdict, reasons } = judge(
+    all,
+    doubts,
+    certain.filter((claim) => !still.has(claim)),
+  )
   const phases = promisedPhases(measured)
   return {
     kind: 'load',
@@ -115,14 +131,14 @@ function cpuTable(measured: Measured, phases: readonly Phase[]): Table {
   const names = Object.keys(measured.moments[0]?.cpu ?? {})
   return {
     title: 'CPU by phase',
-    note: `Cores in use, of ${cores}. Generator is k6 with its checks.`,
-    head: ['phase', ...names, 'idle', 'server, µs per redirect'],
+    note: `Cores in use, of ${cores}. Generator is k6 with its checks. A stall is a time in which a program that wanted to run could not.`,
+    head: ['phase', ...names, 'idle', 'longest stall, ms', 'server, µs per redirect'],
     rows: phases.flatMap((phase) => {
       const moments = momentsOf(measured, phase)
       const [first, last] = [moments[0], moments.at(-1)]
       if (!first || !last) return []
       const used = coresUsed(first, last)
-      return [[phase.name, ...names.map((name) => short(used[name] ?? NaN)), percent(idleShare(first, last)), short(cpuPerRequestUs(measured, phase))]]
+      return [[phase.name, ...names.map((name) => short(used[name] ?? NaN)), percent(idleShare(first, last)), short(longestStallMs(measured, phase)), short(cpuPerRequestUs(measured, phase))]]
     }),
   } // prettier-ignore
 }

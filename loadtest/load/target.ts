@@ -32,7 +32,8 @@ export type Database = Pick<Postgres, 'query'>
 
 export interface WorkerStatus {
   readonly status: {
-    readonly redis?: { readonly trusted?: boolean; readonly tier?: string }
+    readonly redis?: { readonly trusted?: boolean; readonly tier?: string; readonly breaker?: string }
+    readonly postgres?: { readonly breaker?: string }
     readonly tier1?: { readonly entries: number }
   } | null
 }

@@ -35,16 +35,25 @@ function judge(answer: Answer, path: string, right: boolean, expected: string): 
   else note(wrong, `${path}: ${status} ${answer.headers['Location'] ?? ''} instead of ${expected}`)
 }
 
+/** What is right besides the usual answer. */
+type OrElse = (answer: Answer) => boolean
+const nothing: OrElse = () => false
+/** Whoever asks for many absent codes is told to stop, unless his address is on the list of those who may. */
+export const slowDown: OrElse = ({ status }) => status === 429
+/** Nobody can say at the moment. */
+export const refusal: OrElse = ({ status, headers }) => status === 503 && headers['Retry-After'] !== undefined
+
 /** Expects a redirect to the destination; null: that there is no such link. */
-export function visit(path: string, destination: string | null): Answer {
+export function visit(path: string, destination: string | null, orElse = nothing): Answer {
   const answer = http.get(`${base}/${path}`, { redirects: 0, timeout })
   const right =
     destination === null ? answer.status === 404 : answer.status === 302 && answer.headers['Location'] === destination
-  judge(answer, path, right, destination ?? '404')
+  judge(answer, path, right || orElse(answer), destination ?? '404')
   return answer
 }
 
-export const visitLink = (n: number): Answer => visit(codeOf(prefix, n), destinationOf(seed, n))
+export const visitLink = (n: number, orElse = nothing): Answer =>
+  visit(codeOf(prefix, n), destinationOf(seed, n), orElse)
 
 /** Of all arrivals of the run, by whoever they are served: the same run asks for the same. */
 export const arrival = (): number => exec.scenario.iterationInTest
