@@ -2,7 +2,6 @@
 // anything at all.
 import type { Check, Phase } from '../report/report.ts'
 import { percent, short } from '../report/text.ts'
-import type { Second } from './answers.ts'
 import type { Threshold } from './k6.ts'
 import { longestStallMs, momentsOf, promisedPhases, type Measured } from './measured.ts'
 import { cores, coresUsed, idleShare } from './sampler.ts'
@@ -75,25 +74,35 @@ export function stallsOf(measured: Measured): string[] {
   })
 }
 
-/** Half of the deadline of a look-up: with the look-up itself, that is one that is missed. */
-const missesDeadlineMs = 50
+/** Half of the deadline of a look-up: with the look-up itself, that is one that is missed. So it is without idle CPU. */
+const missed = { stallMs: 50, idle: 0.1 }
 
 /**
- * A 503 in time is what a visitor gets when nobody can say in time. When the machine stood still just then, that nobody
- * could is no fault of QuickLink: such a failure proves nothing. By the claim that it breaks, with the reason.
+ * A 503 in time is what a visitor gets when nobody can say in time. When the machine stood still or was full just then,
+ * that nobody could is no fault of QuickLink: such a failure proves nothing. By the claim that it breaks, with the reason.
  */
-export function stillFailuresOf(measured: Measured): Map<string, string> {
+export function noFaultsOf(measured: Measured): Map<string, string> {
   const excused = new Map<string, string>()
   for (const { name, fromS, toS } of promisedPhases(measured)) {
     const failing = measured.answers.seconds.filter(({ atS, failed }) => failed > 0 && atS >= fromS && atS <= toS)
-    const stallMs = ({ atS }: Second): number => longestStallMs(measured, { fromS: atS - 1, toS: atS + 2 })
-    const isStill = (second: Second): boolean =>
-      (second.statuses['503'] ?? 0) >= second.failed && stallMs(second) >= missesDeadlineMs
-    if (failing.length === 0 || !failing.every(isStill)) continue
-    const longest = short(Math.max(...failing.map(stallMs)))
-    excused.set(`${name}: failed answers`, `The machine stood still for ${longest} ms when answers of ${name} failed: run it again.`) // prettier-ignore
+    const excuses = failing.map((second) =>
+      (second.statuses['503'] ?? 0) >= second.failed ? noFaultAt(measured, second.atS) : undefined,
+    )
+    const [first] = excuses
+    if (first !== undefined && excuses.every((each) => each !== undefined)) {
+      excused.set(`${name}: failed answers`, `${first} when answers of ${name} failed: run it again.`)
+    }
   }
   return excused
+}
+
+function noFaultAt(measured: Measured, atS: number): string | undefined {
+  const around = { fromS: atS - 1, toS: atS + 2 }
+  const stallMs = longestStallMs(measured, around)
+  if (stallMs >= missed.stallMs) return `The machine stood still for ${short(stallMs)} ms`
+  const moments = momentsOf(measured, around)
+  const isFull = moments.slice(1).some((moment, n) => idleShare(moments[n]!, moment) < missed.idle)
+  return isFull ? 'The machine was full' : undefined
 }
 
 export const isLatency = ({ measured }: Check): boolean => measured.endsWith(' ms')

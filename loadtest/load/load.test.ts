@@ -7,7 +7,7 @@ import type { Report } from '../report/report.ts'
 import { Answers } from './answers.ts'
 import { compareReports } from './compare.ts'
 import { linksIn, settled } from './dataset.ts'
-import { checksOf, stillFailuresOf } from './judge.ts'
+import { checksOf, noFaultsOf } from './judge.ts'
 import { secondsOf, thresholdsOf } from './k6.ts'
 import { findK6 } from './k6-program.ts'
 import type { Measured } from './measured.ts'
@@ -86,7 +86,7 @@ test('a 503 while the machine stood still proves nothing; one without that, and 
     }
     answers.finish()
     const plan = { phases: [{ name: 'baseline', fromS: 0, toS: 6 }], rates: new Map() }
-    return [...stillFailuresOf({ plan, answers, thresholds: [], moments: [], stalls, marks: [], workers: 1, notes: {} }).keys()] // prettier-ignore
+    return [...noFaultsOf({ plan, answers, thresholds: [], moments: [], stalls, marks: [], workers: 1, notes: {} }).keys()] // prettier-ignore
   }
   const then = [{ fromMs: 3400, ms: 80 }]
   expect(of(503, then)).toEqual(['baseline: failed answers'])

@@ -3,7 +3,7 @@ import { cpus, release, totalmem, type } from 'node:os'
 import { readBuild } from '../../server/telemetry/build.ts'
 import { judge, type Chart, type Check, type Figure, type Mark, type Phase, type Report, type Table } from '../report/report.ts' // prettier-ignore
 import { percent, short } from '../report/text.ts'
-import { checksOf, doubtsOf, excusesOf, isLatency, stallsOf, stillFailuresOf } from './judge.ts'
+import { checksOf, doubtsOf, excusesOf, isLatency, noFaultsOf, stallsOf } from './judge.ts'
 import {
   growthIn,
   longestStallMs,
@@ -26,15 +26,15 @@ export interface About {
 export function reportOf(measured: Measured, { name, title, own, excuses = [], environment }: About): Report {
   const { checks, certain } = checksOf(measured.thresholds, promisedPhases(measured))
   const all = [...checks, ...own]
-  const still = stillFailuresOf(measured)
+  const noFaults = noFaultsOf(measured)
   const broken = all.filter(({ ok }) => !ok)
-  const maybeTheMachine = broken.length > 0 && broken.every((check) => isLatency(check) || still.has(check.claim))
-  const why = [...still.values(), ...excusesOf(measured), ...stallsOf(measured), ...excuses]
+  const maybeTheMachine = broken.length > 0 && broken.every((check) => isLatency(check) || noFaults.has(check.claim))
+  const why = [...noFaults.values(), ...excusesOf(measured), ...stallsOf(measured), ...excuses]
   const doubts = [...doubtsOf(measured), ...(maybeTheMachine ? why : [])]
   const { verdict, reasons } = judge(
     all,
     doubts,
-    certain.filter((claim) => !still.has(claim)),
+    certain.filter((claim) => !noFaults.has(claim)),
   )
   const phases = promisedPhases(measured)
   return {
