@@ -43,7 +43,7 @@ const pairs = names.flatMap((name, n) =>
     .map((fault) => [name, fault] as const),
 )
 
-// k6 is external: `make k6` builds it, and without it there is nothing to judge. CI does not build it yet.
+// k6 is external: `make k6` builds it, and without it there is nothing to judge.
 describe.skipIf(!hasK6)('with k6', () => {
   beforeAll(async () => {
     stand = await openStand()
