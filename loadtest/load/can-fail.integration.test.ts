@@ -47,7 +47,8 @@ const pairs = names.flatMap((name, n) =>
 describe.skipIf(!hasK6)('with k6', () => {
   beforeAll(async () => {
     stand = await openStand()
-    server = await stand.startServer({ OWNER_KEY: ownerKey, REDIS_URL: stand.redis.url })
+    // A breaker that is open from one scenario is waited for by the next: not for half a minute here.
+    server = await stand.startServer({ OWNER_KEY: ownerKey, REDIS_URL: stand.redis.url, BREAKER_OPEN_MS: '2000' })
     const redis = stand.redis
     target = openTarget({
       what: 'a stand of its own',
