@@ -65,7 +65,9 @@ export async function withLinks<T>(
 
 function envOf({ settings, url, target, k6 }: Order, { prefix, seed, links }: Dataset): K6Env {
   const key = target.ownerKey === undefined ? {} : { OWNER_KEY: target.ownerKey }
+  const sink = target.metricsSink === undefined ? {} : { K6_PROMETHEUS_RW_SERVER_URL: target.metricsSink }
   return {
+    ...sink,
     ...settings,
     ...key,
     URL: url ?? k6.env['URL'] ?? target.url,

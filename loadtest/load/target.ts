@@ -1,6 +1,7 @@
 // Which QuickLink is loaded, and how it is looked into meanwhile: the one that `make up` started here, or another one
 // whose owner says so. Load is never sent to a stranger by mistake.
 import { Refusal, readText, type Places } from '../../embedded/paths.ts'
+import { runningPrometheus } from '../../embedded/prometheus.ts'
 import { runningServer } from '../../embedded/server.ts'
 import { openPostgres, type Postgres } from '../../server/connections/postgres.ts'
 import { parseSamples, type Sample } from '../drills/engine/metrics.ts'
@@ -23,6 +24,8 @@ export interface Target {
   /** What `/metrics` says; nothing where the ops port cannot be reached. */
   metrics(): Promise<Sample[]>
   readonly status: (() => Promise<WorkerStatus[]>) | undefined
+  /** Where k6 may send its own figures, as it reaches it. */
+  readonly metricsSink?: string | undefined
   /** Of those that run here, so that their CPU can be measured. */
   readonly pids: Readonly<Record<string, () => number | undefined>>
   close(): Promise<void>
@@ -60,6 +63,7 @@ function givenTarget(given: string, env: NodeJS.ProcessEnv): Target {
 }
 
 function embeddedTarget(places: Places, server: { pid: number; localUrl: string; opsUrl: string }): Target {
+  const prometheus = runningPrometheus(places)
   return openTarget({
     what: 'embedded',
     url: server.localUrl.replace('localhost', '127.0.0.1'),
@@ -68,6 +72,7 @@ function embeddedTarget(places: Places, server: { pid: number; localUrl: string;
     databaseUrl: readText(places.databaseUrlFile)?.trim(),
     redisUrl: readText(places.redisUrlFile)?.trim(),
     redisService: embeddedServices(places).redis,
+    metricsSink: prometheus === undefined ? undefined : `${prometheus.url}/api/v1/write`,
     pids: { server: () => server.pid, Postgres: () => postgresPid(places), Redis: () => redisPid(places) },
   })
 }
@@ -80,6 +85,7 @@ export interface Reach {
   readonly redisUrl?: string | undefined
   readonly opsUrl?: string | undefined
   readonly redisService?: Service | undefined
+  readonly metricsSink?: string | undefined
   readonly pids?: Target['pids']
 }
 
