@@ -11,6 +11,7 @@ const read = (name: string): string => readFileSync(join(projectDir, name), 'utf
 interface Service {
   readonly image: string
   readonly user: string
+  readonly profiles?: string[]
   readonly ports?: string[]
   readonly networks?: string[]
   readonly environment?: Record<string, unknown>
@@ -21,7 +22,9 @@ interface ComposeFile {
   readonly networks: Record<string, { internal?: boolean }>
 }
 // Its tags (!reset, !override) are for compose.
-const customTags = ['reset', 'override'].map((name) => ({ tag: `!${name}`, collection: 'seq' as const, resolve: (seq: unknown) => seq })) // prettier-ignore
+const customTags = ['reset', 'override'].flatMap((name) =>
+  (['seq', 'map'] as const).map((collection) => ({ tag: `!${name}`, collection, resolve: (given: unknown) => given })),
+)
 const compose = parse(read('docker-compose.yml'), { merge: true }) as ComposeFile
 const replicas = parse(read('docker-compose.replicas.yml'), { merge: true, customTags }) as ComposeFile
 const all = Object.entries({ ...compose.services, proxy: replicas.services['proxy']! })
@@ -29,7 +32,9 @@ const all = Object.entries({ ...compose.services, proxy: replicas.services['prox
 describe.each(all)('%s', (name, service) => {
   test('has an image of a fixed version that the environment may replace', () => {
     expect(service.image).toMatch(
-      name === 'quicklink' ? /^\$\{QUICKLINK_IMAGE:-/ : /^\$\{[A-Z\d_]+_IMAGE:-[\w./-]+:v?\d+\.\d+[\w.-]*\}$/,
+      ['quicklink', 'fault-proxy'].includes(name)
+        ? /^\$\{QUICKLINK_IMAGE:-/
+        : /^\$\{[A-Z\d_]+_IMAGE:-[\w./-]+:v?\d+\.\d+[\w.-]*\}$/,
     )
   })
 
@@ -62,6 +67,15 @@ test('k6 is no part of `up`, and is the version that `make k6` builds', () => {
   expect(k6).toMatchObject({ profiles: ['load'], networks: ['inner'], restart: 'no' })
   const [, version = 'none'] = /k6\/v2 v(\S+)$/m.exec(read('loadtest/k6/go.mod')) ?? []
   expect(k6?.image).toBe(`\${K6_IMAGE:-grafana/k6:${version}}`)
+})
+
+test('what is for drills comes by its profile alone, and by the file that only drills use', () => {
+  const profiled = Object.entries(compose.services).filter(([, { profiles }]) => profiles !== undefined)
+  expect(profiled.map(([name, { profiles }]) => [name, profiles])).toContainEqual(['fault-proxy', ['drill']])
+  const drill = parse(read('docker-compose.drill.yml'), { customTags }) as ComposeFile
+  expect(drill.services['quicklink']).toMatchObject({ ports: ['127.0.0.1:${PORT}:8080'], networks: ['edge', 'way'] })
+  expect(Object.keys(drill.networks)).toEqual(['way'])
+  expect(drill.networks['way']?.internal).toBe(true)
 })
 
 test('every setting of the server is handed on, but for secrets and what the appliance decides', () => {

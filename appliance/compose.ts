@@ -13,6 +13,8 @@ interface Run {
   readonly shown?: boolean
   readonly env?: NodeJS.ProcessEnv
   readonly deadlineMs?: number
+  /** Told its pid. */
+  readonly begun?: (pid: number) => void
 }
 
 interface Outcome {
@@ -28,6 +30,7 @@ export async function docker(args: readonly string[], run: Run = {}): Promise<Ou
     stdio: [run.inputFile ? 'pipe' : 'ignore', run.shown ? 'inherit' : 'pipe', run.shown ? 'inherit' : 'pipe'],
     ...(run.deadlineMs ? { timeout: run.deadlineMs } : {}),
   })
+  if (child.pid !== undefined) run.begun?.(child.pid)
   let text = ''
   let errors = ''
   const work: Promise<unknown>[] = []

@@ -35,7 +35,7 @@ export async function up(places: Places, env: NodeJS.ProcessEnv, say: Say): Prom
   await closingLines(say)
 }
 
-async function buildArgs(): Promise<NodeJS.ProcessEnv> {
+export async function buildArgs(): Promise<NodeJS.ProcessEnv> {
   const { version } = JSON.parse(readFileSync(join(projectDir, 'package.json'), 'utf8')) as { version: string }
   const commit = await promisify(execFile)('git', ['rev-parse', 'HEAD'], { cwd: projectDir }).catch(() => undefined)
   const hash = process.env['COMMIT'] || commit?.stdout.trim()

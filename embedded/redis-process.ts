@@ -100,7 +100,7 @@ export async function redisReady(child: ChildProcess, port: number, password: st
 }
 
 /** One command in Redis' inline form; the whole answer as it came, undefined when there is none within 500 ms. */
-export function askRedis(port: number, password: string, command: string, host = '127.0.0.1') {
+export function askRedis(port: number, password: string, command: string, host = '127.0.0.1', user = 'default') {
   return new Promise<string | undefined>((resolve) => {
     const socket = connect({ port, host })
     let answer = ''
@@ -113,6 +113,6 @@ export function askRedis(port: number, password: string, command: string, host =
       resolve(rest?.trim())
     })
     // QUIT makes Redis close the connection once it has answered.
-    socket.write(`AUTH ${quoted(password)}\r\n${command}\r\nQUIT\r\n`)
+    socket.write(`AUTH ${user} ${quoted(password)}\r\n${command}\r\nQUIT\r\n`)
   })
 }

@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { dashboards } from '../grafana/dashboards.ts'
+import { writeRules } from '../loadtest/drills/engine/rules.ts'
 
 const root = new URL('..', import.meta.url).pathname
 const temporary = mkdtempSync(join(tmpdir(), 'quicklink-alerts-'))
@@ -27,8 +28,15 @@ function queriesAsRules(): string {
   return file
 }
 
+/** What the Prometheus of a drill is given. */
+function rulesOfDrills(): string {
+  writeRules(temporary)
+  return join(temporary, 'prometheus.yml')
+}
+
 const steps: Readonly<Record<string, readonly string[]>> = {
   'config and rules': ['check', 'config', 'prometheus/prometheus.yml'],
+  'config and rules in the time of drills': ['check', 'config', rulesOfDrills()],
   'queries of the dashboards': ['check', 'rules', queriesAsRules()],
   'cases of the alerts': ['test', 'rules', 'prometheus/alerts.test.yml'],
 }

@@ -30,7 +30,10 @@ async function run(each: Broken): Promise<Report> {
   const sources = each.patch ? patched(each.patch) : projectDir
   const { env = {}, redis = [] } = each
   try {
-    return reportOf(await live(drill, { short: true, sources, env, redis, say: () => undefined }), undefined)
+    return reportOf(
+      await live(drill, { short: true, mode: 'embedded', sources, env, redis, say: () => undefined }),
+      undefined,
+    )
   } finally {
     if (sources !== projectDir) rmSync(sources, { recursive: true, force: true })
   }

@@ -38,8 +38,9 @@ export function throughProxy(
   { mode, ms, undo = 'pass' }: { mode: ProxyMode; ms?: number; undo?: ProxyMode },
   fault: { what: string; seconds: number; fixed?: boolean; landed: Proof },
   heal = 'the network is as it was',
-): Pick<Drill, 'fault' | 'heal'> {
+): Pick<Drill, 'fault' | 'heal' | 'needsProxies'> {
   return {
+    needsProxies: true,
     fault: { ...fault, inject: ({ appliance }) => appliance.proxies.set(dependency, mode, ms) },
     heal: {
       what: heal,

@@ -2,7 +2,7 @@ import type { Drill } from './engine/drill.ts'
 import type { Phase, Seen } from './engine/seen.ts'
 import { throughProxy, unreachable } from './faults.ts'
 import { cold, hot } from './links.ts'
-import { closesWithin, opensWithin, p99Below, trustedWithin } from './promises.ts'
+import { closesWithin, consequences, opensWithin, p99Below, trustedWithin } from './promises.ts'
 
 const lifeS = 6
 const staleS = 14
@@ -60,4 +60,5 @@ export const postgresPartition: Drill = {
   ],
   after: [closesWithin('postgres', 5000), trustedWithin(5000)],
   alerts: ['QuickLinkPostgresDown', 'QuickLinkUnavailableAnswers'],
+  mayRing: consequences.postgres,
 } // prettier-ignore

@@ -2,7 +2,7 @@ import type { Drill, Promised } from './engine/drill.ts'
 import type { Seen } from './engine/seen.ts'
 import { killed } from './faults.ts'
 import { cold, hot, warm } from './links.ts'
-import { closesWithin, opensWithin, p99Below, trustedWithin } from './promises.ts'
+import { closesWithin, consequences, opensWithin, p99Below, trustedWithin } from './promises.ts'
 
 const refusedUrl = 'https://example.org/created-while-postgres-was-away'
 
@@ -50,4 +50,5 @@ export const postgresRefused: Drill = {
     trustedWithin(3000),
   ],
   alerts: ['QuickLinkPostgresDown', 'QuickLinkUnavailableAnswers'],
+  mayRing: consequences.postgres,
 } // prettier-ignore

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { Drill, Stage } from './engine/drill.ts'
 import { takesAtLeast, throughProxy } from './faults.ts'
 import { cold, hot, warm } from './links.ts'
-import { closesWithin, opensWithin, p99Below, trustedWithin } from './promises.ts'
+import { closesWithin, consequences, opensWithin, p99Below, trustedWithin } from './promises.ts'
 
 const slowS = 6
 const lockedS = 6
@@ -69,4 +69,5 @@ export const postgresSlow: Drill = {
   ],
   after: [closesWithin('postgres', 5000), trustedWithin(5000)],
   alerts: ['QuickLinkUnavailableAnswers'],
+  mayRing: consequences.postgres,
 }

@@ -3,7 +3,7 @@ import type { SentinelGroup } from '../faults/sentinels.ts'
 import { disableDoomed, doomed, doomedAreAsked } from './doomed.ts'
 import type { Drill, Stage } from './engine/drill.ts'
 import { hot, warm } from './links.ts'
-import { bothDeadlinesMs, p99Below, trustedWithin } from './promises.ts'
+import { bothDeadlinesMs, consequences, p99Below, trustedWithin } from './promises.ts'
 
 const groupOf = ({ appliance }: Stage): SentinelGroup => {
   if (!appliance.sentinels) throw new Error('this drill needs Sentinels')
@@ -42,4 +42,5 @@ export const redisFailover: Drill = {
   },
   after: [trustedWithin(1000), doomedAreAsked],
   alerts: ['QuickLinkRedisDown'],
+  mayRing: consequences.redis,
 }

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { Drill, Stage } from './engine/drill.ts'
 import type { Seen } from './engine/seen.ts'
 import { hot, warm } from './links.ts'
-import { bothDeadlinesMs, p99Below } from './promises.ts'
+import { bothDeadlinesMs, consequences, p99Below } from './promises.ts'
 
 const chunk = 300
 const filler = 'drill:filler:'
@@ -74,4 +74,5 @@ export const redisMemoryFull: Drill = {
     },
   ],
   alerts: ['QuickLinkRedisMemoryHigh', 'QuickLinkEvictionsHigh'],
+  mayRing: consequences.redis,
 } // prettier-ignore

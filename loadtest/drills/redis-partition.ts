@@ -1,7 +1,7 @@
 import type { Drill } from './engine/drill.ts'
 import { throughProxy, unreachable } from './faults.ts'
 import { cold, hot, warm } from './links.ts'
-import { bothDeadlinesMs, medianGrowsBy, opensWithin, p99Below, redisBreakerCloses, trustedWithin } from './promises.ts'
+import { bothDeadlinesMs, consequences, medianGrowsBy, opensWithin, p99Below, redisBreakerCloses, trustedWithin } from './promises.ts' // prettier-ignore
 
 export const redisPartition: Drill = {
   name: 'redis-partition',
@@ -22,4 +22,5 @@ export const redisPartition: Drill = {
   // A dead connection is given up after a second of silence, and made anew.
   after: [redisBreakerCloses(2500), trustedWithin(5000)],
   alerts: ['QuickLinkRedisDown', 'QuickLinkDbFallbackHigh'],
+  mayRing: consequences.redis,
 }

@@ -1,7 +1,7 @@
 import type { Drill } from './engine/drill.ts'
 import { killed } from './faults.ts'
 import { cold, hot, warm } from './links.ts'
-import { bothDeadlinesMs, medianGrowsBy, opensWithin, p99Below, redisBreakerCloses, trustedWithin } from './promises.ts'
+import { bothDeadlinesMs, consequences, medianGrowsBy, opensWithin, p99Below, redisBreakerCloses, trustedWithin } from './promises.ts' // prettier-ignore
 
 export const redisRefused: Drill = {
   name: 'redis-refused',
@@ -15,4 +15,5 @@ export const redisRefused: Drill = {
   ],
   after: [redisBreakerCloses(), trustedWithin(3000)],
   alerts: ['QuickLinkRedisDown', 'QuickLinkDbFallbackHigh'],
+  mayRing: consequences.redis,
 }

@@ -1,7 +1,7 @@
 import type { Drill } from './engine/drill.ts'
 import { takesAtLeast, throughProxy } from './faults.ts'
 import { cold, hot, warm } from './links.ts'
-import { bothDeadlinesMs, medianGrowsBy, opensWithin, p99Below, redisBreakerCloses, trustedWithin } from './promises.ts'
+import { bothDeadlinesMs, consequences, medianGrowsBy, opensWithin, p99Below, redisBreakerCloses, trustedWithin } from './promises.ts' // prettier-ignore
 
 export const redisSlow: Drill = {
   name: 'redis-slow',
@@ -20,4 +20,5 @@ export const redisSlow: Drill = {
   ],
   after: [redisBreakerCloses(), trustedWithin(3000)],
   alerts: ['QuickLinkRedisLatencyHigh', 'QuickLinkDbFallbackHigh'],
+  mayRing: consequences.redis,
 }

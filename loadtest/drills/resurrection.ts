@@ -2,7 +2,7 @@ import { disableDoomed, doomed, doomedAreAsked } from './doomed.ts'
 import type { Drill, Stage } from './engine/drill.ts'
 import { killed } from './faults.ts'
 import { hot, warm } from './links.ts'
-import { redisBreakerCloses, trustedWithin } from './promises.ts'
+import { consequences, redisBreakerCloses, trustedWithin } from './promises.ts'
 
 const loadedKeys = async ({ appliance }: Stage): Promise<number> =>
   Number(/rdb_last_load_keys_loaded:(\d+)/.exec((await appliance.redis('INFO persistence')) ?? '')?.[1] ?? NaN)
@@ -30,4 +30,5 @@ export const resurrection: Drill = {
   },
   after: [redisBreakerCloses(), trustedWithin(3000), doomedAreAsked],
   alerts: ['QuickLinkRedisDown'],
+  mayRing: consequences.redis,
 }

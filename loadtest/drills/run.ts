@@ -1,5 +1,7 @@
 // make drill NAME=redis-refused · NAME=redis-refused,stampede · make drills · make game-day
 // ONLY=redis-slow,stampede make game-day · PAUSE_S=600: its longest pause
+// MODE=docker: on the containers of the compose file, with alerts checked
+// TARGET=compose:NAME I_MAY_BREAK_THIS=yes: on a running appliance of Docker, a staging
 // SHORT=yes: shorter phases, and breakers that are tried again after 3 s
 import { writeFileSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -10,19 +12,30 @@ import { drills } from './all.ts'
 import { lockDrills } from './engine/alone.ts'
 import type { Drill } from './engine/drill.ts'
 import { live } from './engine/engine.ts'
+import type { Mode } from './engine/lived.ts'
 import { lastReport, reportOf } from './engine/report.ts'
+import { obstacleOnTarget, targetOf } from './engine/target.ts'
 import { summarise } from './summary.ts'
 
 const say = (line: string): void => console.log(line)
 const short = process.env['SHORT'] === 'yes'
 
 async function run(drill: Drill, tell: (line: string) => void): Promise<() => Report> {
-  const lived = await live(drill, { short, sources: projectDir, say: tell })
+  const target = targetOf(process.env)
+  if (target !== undefined) warn(target, drill)
+  const lived = await live(drill, { short, mode: modeOf(), target, sources: projectDir, say: tell })
   return () => {
-    const report = reportOf(lived, lastReport(drill.name))
+    const report = reportOf(lived, lastReport(lived.name))
     conclude(report, lived.log)
     return report
   }
+}
+
+function warn(target: string, { load, fault }: Drill): void {
+  say(
+    `On ${target}, which others may be using: ${load.rate} requests/s for links of the drill, which are removed again, and`,
+  )
+  say(`${fault.what}, for about ${fault.seconds} s.`)
 }
 
 function conclude(report: Report, log: string): void {
@@ -73,12 +86,34 @@ async function gameDay(): Promise<Verdict> {
   )
 }
 
+function modeOf(): Mode {
+  if (targetOf(process.env) !== undefined) return 'target'
+  const word = process.env['MODE'] || 'embedded'
+  if (word === 'docker' || word === 'embedded') return word
+  throw new Refusal(`MODE is ${word}, but must be docker or embedded.`)
+}
+
+/** Why it cannot be run there. */
+function obstacle(drill: Drill): string | undefined {
+  const mode = modeOf()
+  if (mode === 'target') return obstacleOnTarget(drill)
+  return mode === 'docker' && drill.settings?.sentinels
+    ? `${drill.name} cannot run in Docker, because the compose file has one Redis and no Sentinels: MODE=embedded runs it.`
+    : undefined
+}
+
 function chosenBy(names: string): Drill[] {
-  if (names === 'all') return [...drills]
+  if (names === 'all') {
+    const possible = drills.filter((drill) => obstacle(drill) === undefined)
+    for (const drill of drills) if (!possible.includes(drill)) say(obstacle(drill) as string)
+    return possible
+  }
   return names.split(',').map((wanted) => {
     const drill = drills.find(({ name }) => name === wanted)
     const all = drills.map(({ name }) => name).join(', ')
     if (!drill) throw new Refusal(`Say which drill: NAME=… make drill. There are: ${all}.`)
+    const why = obstacle(drill)
+    if (why !== undefined) throw new Refusal(why)
     return drill
   })
 }

@@ -6,6 +6,7 @@ import type { Drill, DrillGroup, Stage } from './engine/drill.ts'
 import { total } from './engine/metrics.ts'
 import { peak } from './engine/seen.ts'
 import { hot } from './links.ts'
+import { consequences } from './promises.ts'
 
 const crowd: DrillGroup = { name: 'crowd', share: 5, prefix: 'crowd-', count: 1000, pick: 'uniform' }
 /** Asked for by nobody before, and then by many at once. */
@@ -45,6 +46,7 @@ async function burst({ appliance, load, note, mark }: Stage): Promise<void> {
 export const stampede: Drill = {
   name: 'stampede',
   claim: 'Redis is flushed under load, a thousand hot keys expire in one millisecond, and hundreds ask at once for one cold link. Postgres is asked once per code and process, and nobody fails.',
+  needsProxies: true,
   load: usual,
   fault: {
     what: 'FLUSHALL in Redis',
@@ -84,4 +86,5 @@ export const stampede: Drill = {
   },
   after: [],
   alerts: [],
+  mayRing: consequences.redis,
 } // prettier-ignore

@@ -96,4 +96,5 @@ export const wrongData: Drill = {
     },
   ],
   alerts: [],
+  mayRing: ['QuickLinkStaleAnswers'],
 } // prettier-ignore

@@ -39,11 +39,17 @@ interface Rules {
 
 const maxQueuedBytes = 1024 * 1024
 
-export async function startFaultProxy(target: { host: string; port: number }): Promise<FaultProxy> {
+/** Where somebody listens. */
+export interface Address {
+  readonly host: string
+  readonly port: number
+}
+
+/** On a free port of loopback, if nothing else is said. */
+export async function startFaultProxy(target: Address, at?: Address): Promise<FaultProxy> {
   const rules: Rules = { mode: 'pass', delayMs: 0, counters: { connections: 0, toTarget: 0, toClient: 0 } }
   const links = new Set<Link>()
-  const host = '127.0.0.1'
-  const port = await freePort()
+  const { host, port } = at ?? { host: '127.0.0.1', port: await freePort() }
   const server = createServer({ allowHalfOpen: true, noDelay: true }, (client) => {
     rules.counters.connections++
     const link = new Link(client, target, rules, () => links.delete(link))
@@ -112,7 +118,7 @@ async function stopListening(server: Server, cut: () => void): Promise<void> {
 /** A client's connection and ours to the target. */
 class Link {
   readonly #client: Socket
-  readonly #address: { host: string; port: number }
+  readonly #address: Address
   readonly #rules: Rules
   readonly #gone: () => void
   #target: Socket | undefined
@@ -120,7 +126,7 @@ class Link {
   #lostBytes = false
   #stranded = false
 
-  constructor(client: Socket, address: { host: string; port: number }, rules: Rules, gone: () => void) {
+  constructor(client: Socket, address: Address, rules: Rules, gone: () => void) {
     this.#client = client
     this.#address = address
     this.#rules = rules

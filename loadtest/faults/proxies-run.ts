@@ -1,12 +1,13 @@
 // The fault proxies as a process of their own: whoever started them may die, and anybody who may open the socket of
 // their control can heal them.   POST /redis/delay?ms=200 · POST /postgres/pass · GET /
+// As a container, it is the fault proxy of the compose file, and the door through which a drill looks in.
 import { createServer } from 'node:http'
 import { startFaultProxy, type FaultProxy } from './fault-proxy.ts'
 import type { ProxiesOrder, ProxyMode, ProxyReport } from './proxies.ts'
 
 const { control, targets } = JSON.parse(process.argv[2] ?? '') as ProxiesOrder
 const proxies = new Map<string, FaultProxy>()
-for (const [name, target] of Object.entries(targets)) proxies.set(name, await startFaultProxy(target))
+for (const [name, { at, ...target }] of Object.entries(targets)) proxies.set(name, await startFaultProxy(target, at))
 
 const modes: Record<ProxyMode, (proxy: FaultProxy, ms: number) => Promise<void>> = {
   pass: (proxy) => proxy.pass(),
@@ -36,3 +37,5 @@ createServer((request, response) => {
     (error: unknown) => response.writeHead(500).end(String(error)),
   )
 }).listen(control)
+// Process 1 of a container has to see to it itself.
+process.on('SIGTERM', () => process.exit(0))

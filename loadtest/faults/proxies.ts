@@ -3,6 +3,7 @@ import { request } from 'node:http'
 import { join } from 'node:path'
 import { start } from '../../embedded/process.ts'
 import { waitFor } from '../../server/testing/wait-for.ts'
+import type { Address } from './fault-proxy.ts'
 
 export type ProxyMode = 'pass' | 'refuse' | 'black-hole' | 'delay' | 'strand' | 'cut' | 'drop-replies'
 
@@ -14,20 +15,20 @@ export interface ProxyReport {
   readonly toClient: number
 }
 
+/** A socket in a folder that nobody else may write to, or a port: of a container that is not published, of loopback. */
+export type Control = string | number
+
 export interface ProxiesOrder {
-  /** A socket in a folder that nobody else may write to. */
-  readonly control: string
-  readonly targets: Readonly<Record<string, { readonly host: string; readonly port: number }>>
+  readonly control: Control
+  /** Listened for `at` an address, if it matters which. */
+  readonly targets: Readonly<Record<string, Address & { readonly at?: Address }>>
 }
 
 type Reports<Name extends string> = Readonly<Record<Name, ProxyReport>>
 
 export interface Proxies<Name extends string> {
-  readonly pid: number
-  readonly control: string
   readonly ports: Readonly<Record<Name, number>>
   set(name: Name, mode: ProxyMode, ms?: number): Promise<void>
-  report(): Promise<Reports<Name>>
 }
 
 /** Of the process's command line, with the socket of its control. */
@@ -35,8 +36,8 @@ export const proxiesFile = join(import.meta.dirname, 'proxies-run.ts')
 
 export async function startProxies<Name extends string>(
   dir: string,
-  targets: Readonly<Record<Name, { host: string; port: number }>>,
-): Promise<Proxies<Name>> {
+  targets: Readonly<Record<Name, Address>>,
+): Promise<Proxies<Name> & { readonly pid: number }> {
   const control = join(dir, 'proxies.sock')
   const order: ProxiesOrder = { control, targets }
   const child = await start({
@@ -50,26 +51,26 @@ export async function startProxies<Name extends string>(
   const report = async (): Promise<Reports<Name>> => JSON.parse(await ask(control, 'GET', '/')) as Reports<Name>
   const ready = await waitFor(report, { deadlineMs: 10_000, everyMs: 20 })
   const ports = Object.fromEntries(Object.entries<ProxyReport>(ready).map(([name, { port }]) => [name, port]))
-  return {
-    pid: child.pid,
-    control,
-    ports: ports as Record<Name, number>,
-    report,
-    async set(name, mode, ms = 0) {
-      await ask(control, 'POST', `/${name}/${mode}?ms=${ms}`)
-    },
-  }
+  return { pid: child.pid, ports: ports as Record<Name, number>, set: setter(control) }
 }
 
+/** For whoever did not start them. */
+export const setter =
+  (control: Control): Proxies<string>['set'] =>
+  async (name, mode, ms = 0) => {
+    await ask(control, 'POST', `/${name}/${mode}?ms=${ms}`)
+  }
+
 /** For whoever heals without having started them. Harmless when they pass already. */
-export async function healProxies(control: string): Promise<void> {
+export async function healProxies(control: Control): Promise<void> {
   const names = Object.keys(JSON.parse(await ask(control, 'GET', '/')) as object)
   for (const name of names) await ask(control, 'POST', `/${name}/pass`)
 }
 
-function ask(socketPath: string, method: string, path: string): Promise<string> {
+function ask(control: Control, method: string, path: string): Promise<string> {
+  const at = typeof control === 'string' ? { socketPath: control } : { host: '127.0.0.1', port: control }
   return new Promise((resolve, reject) => {
-    const asked = request({ socketPath, method, path, timeout: 2000 }, (response) => {
+    const asked = request({ ...at, method, path, timeout: 2000 }, (response) => {
       let text = ''
       response.setEncoding('utf8').on('data', (chunk: string) => (text += chunk))
       response.on('error', reject)

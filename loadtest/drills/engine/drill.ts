@@ -48,6 +48,8 @@ export interface Drill {
     readonly redis?: readonly string[]
     readonly sentinels?: boolean
   }
+  /** It needs the fault proxy between QuickLink and its dependencies. */
+  readonly needsProxies?: boolean
   readonly load: { readonly rate: number; readonly groups: readonly DrillGroup[] }
   /** Before the baseline: what the fault will need. */
   readonly prepare?: (stage: Stage) => Promise<void>
@@ -66,6 +68,8 @@ export interface Drill {
   /** After this the steady state must be back. Breakers closed and Redis trusted are always asked for. */
   readonly recovered?: Proof
   readonly after: readonly Promised[]
-  /** Those of prometheus/alerts.yml that are to ring, where a Prometheus is. */
+  /** Those of prometheus/alerts.yml that must ring while it lasts. */
   readonly alerts: readonly string[]
+  /** Those that may: its consequences, if it lasts long enough for them. */
+  readonly mayRing?: readonly string[]
 }

@@ -71,3 +71,29 @@ test('a baseline that fails, is slow or incomplete says nothing about what comes
   expect(unsteady(seen({ ms: 100 }).baseline, 100)).toEqual(['p99 is 100 ms'])
   expect(unsteady(seen().baseline, 200)).toEqual(['only 50 % of the load was answered'])
 })
+
+const expecting: Drill = { during: [], after: [], alerts: ['QuickLinkRedisDown'], mayRing: ['QuickLinkDbFallbackHigh'] } as unknown as Drill // prettier-ignore
+const rung = (name: string, fromMs: number, toMs: number | undefined) => ({ name, severity: 'warning', fromMs, toMs })
+const brokenBy = (...all: ReturnType<typeof rung>[]) =>
+  judge(expecting, seen(), all).checks.flatMap(({ claim, measured, ok }) => (ok ? [] : [[claim, measured]]))
+
+test('what must ring rings and is over, its consequences may, and slow answers may always burn the budget', () => {
+  const others = ['QuickLinkDbFallbackHigh', 'QuickLinkRedirectSloBurn'].map((name) => rung(name, 3000, undefined))
+  expect(brokenBy(rung('QuickLinkRedisDown', 9000, 20_000), ...others)).toEqual([])
+})
+
+test('an alert that does not ring, or not in time, or does not end, is a broken promise', () => {
+  expect(brokenBy()).toEqual([['QuickLinkRedisDown rings, after the fault', 'never']])
+  expect(brokenBy(rung('QuickLinkRedisDown', 60_000, 40_000))).toEqual([['QuickLinkRedisDown rings, after the fault', '59 s']])
+  expect(brokenBy(rung('QuickLinkRedisDown', 9000, undefined))).toEqual([['QuickLinkRedisDown is over, after it was steady again', 'never']])
+  expect(brokenBy(rung('QuickLinkRedisDown', 9000, 50_000))).toEqual([['QuickLinkRedisDown is over, after it was steady again', '47 s']])
+}) // prettier-ignore
+
+test('an alert that nobody expects is a broken promise', () => {
+  const expected = rung('QuickLinkRedisDown', 9000, 20_000)
+  expect(brokenBy(expected, rung('QuickLinkDown', 1500, 3000))).toEqual([['other alerts that rang', 'QuickLinkDown']])
+})
+
+test('without a Prometheus, nothing is said of alerts', () => {
+  expect(judge(expecting, seen()).checks.filter(({ claim }) => claim.includes('QuickLink'))).toEqual([])
+})

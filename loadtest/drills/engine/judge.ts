@@ -2,8 +2,10 @@
 import type { Check } from '../../report/report.ts'
 import { short } from '../../report/text.ts'
 import { standardPromises } from '../promises.ts'
+import type { Ringing } from './alerts.ts'
 import type { Drill, Promised } from './drill.ts'
-import { peak, type Phase, type Seen } from './seen.ts'
+import { endsWithinMs, graceMs, ringsWithinMs } from './rules.ts'
+import { peak, type Moments, type Phase, type Seen } from './seen.ts'
 
 export interface Judged {
   readonly checks: readonly Check[]
@@ -17,7 +19,7 @@ export interface Judged {
  */
 const latenessBoundMs = 25
 
-export function judge(drill: Drill, seen: Seen): Judged {
+export function judge(drill: Drill, seen: Seen, rung?: readonly Ringing[]): Judged {
   const standard = standardPromises()
   const promises = [...standard.during, ...drill.during, ...standard.after, ...drill.after]
   const lateMs = Math.max(seen.all.latenessMs, peak(seen).latenessMs)
@@ -30,8 +32,35 @@ export function judge(drill: Drill, seen: Seen): Judged {
       doubts.push(`${promised.what}: ${check.measured}, but the load was sent ${short(lateMs)} ms late: the machine is busy with something else.`) // prettier-ignore
     else checks.push(check)
   }
+  if (rung) checks.push(...judgeAlerts(drill, rung, seen.moments))
   return { checks, doubts }
 }
+
+/**
+ * In any drill: its window of an hour holds little more than the drill, so some slow answers are much of it. What is
+ * promised of latencies and failures, the drill's own promises say.
+ */
+export const mayAlwaysRing = 'QuickLinkRedirectSloBurn'
+
+/** By when what must ring does, and is over; and that nothing else does. */
+function judgeAlerts(drill: Drill, rung: readonly Ringing[], { injectedMs, recoveredMs }: Moments): Check[] {
+  const seconds = (ms: number): string => (Number.isFinite(ms) ? `${short(ms / 1000)} s` : 'never')
+  const expected = drill.alerts.flatMap((name): Check[] => {
+    const all = rung.filter((each) => each.name === name)
+    const afterMs = Math.min(...all.map(({ fromMs }) => fromMs)) - injectedMs
+    const overMs = Math.max(0, ...all.map(({ toMs = NaN }) => toMs - recoveredMs))
+    const [ringMs, endMs] = [ringsWithinMs(name), endsWithinMs + graceMs]
+    const ended = { claim: `${name} is over, after it was steady again`, promised: `≤ ${seconds(endMs)}`, measured: seconds(overMs), ok: overMs <= endMs }
+    return [
+      { claim: `${name} rings, after the fault`, promised: `≤ ${seconds(ringMs)}`, measured: seconds(afterMs), ok: afterMs <= ringMs },
+      ...(all.length > 0 ? [ended] : []),
+    ]
+  })
+  const known = [...drill.alerts, ...(drill.mayRing ?? []), mayAlwaysRing]
+  const others = [...new Set(rung.map(({ name }) => name).filter((name) => !known.includes(name)))]
+  const measured = others.length === 0 ? '0' : others.join(', ')
+  return [...expected, { claim: 'other alerts that rang', promised: '0', measured, ok: others.length === 0 }]
+} // prettier-ignore
 
 function compare(promised: Promised, seen: Seen): Check {
   const { what, unit = '', atMost = Infinity, atLeast = -Infinity } = promised

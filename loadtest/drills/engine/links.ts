@@ -1,5 +1,7 @@
 // The links of a drill: in Postgres, and in Redis where the drill wants them there.
 import { setTimeout as pause } from 'node:timers/promises'
+import { docker } from '../../../appliance/compose.ts'
+import { until } from '../../../embedded/process.ts'
 import { linkKey } from '../../../server/coherence/schema.ts'
 import type { Code } from '../../../server/link.ts'
 import { ask } from '../../bench/ask.ts'
@@ -17,6 +19,19 @@ export async function loadLinks({ sql }: Appliance, groups: readonly LoadGroup[]
     )
   }
   await sql.query('analyze links')
+  const [foreign] = await sql.query<{ code: string }>(
+    `select code from links where code ~ $1 and position($2 in url) <> 1 limit 1`,
+    [`^(${groups.map(({ prefix }) => prefix).join('|')})[0-9]+$`, standardDestination('')],
+  )
+  if (foreign) throw new Doubt(`There is a link ${foreign.code} already, which is not a drill's.`)
+}
+
+/** From a database that is not the drill's own. Patient: it may be starting. */
+export async function removeLinks(container: string, prefixes: readonly string[]): Promise<void> {
+  const own = `select id from links where code ~ '^(${prefixes.join('|')})[0-9]+$' and url like 'https://example.org/%'`
+  const command = `delete from clicks where link_id in (${own}); delete from links where id in (${own})`
+  const psql = ['psql', '--username=postgres', '--dbname=quicklink', '--quiet', `--command=${command}`]
+  await until(async () => (await docker(['exec', container, ...psql])).code === 0, 30_000, 500)
 }
 
 /** Asked for until Redis holds them all: a few at a time, for a process drops the fills beyond those. */

@@ -4,14 +4,35 @@ import { existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Places, placesIn, readJson, writeJson } from '../../../embedded/paths.ts'
 import { family, isOurs, signalAll, until } from '../../../embedded/process.ts'
-import { healProxies } from '../../faults/proxies.ts'
+import { removeLabelled, revive } from '../../faults/containers.ts'
+import { healProxies, type Control } from '../../faults/proxies.ts'
 import { embeddedServices, postgresPid, redisPid } from '../../faults/services.ts'
+import { removeLinks } from './links.ts'
 
-interface Started {
+interface Process {
   readonly pid: number
   /** Of its command line: what tells it from a stranger that got its pid. */
   readonly word: string
 }
+
+/** Containers, networks and volumes that have it. */
+interface Labelled {
+  readonly label: string
+}
+
+/** What a fault was done to and will be there afterwards: proxies that shall pass, containers that shall run. */
+interface Victims {
+  readonly control?: Control
+  readonly containers?: readonly string[]
+}
+
+/** In a database that stays. */
+interface Links {
+  readonly linksIn: string
+  readonly prefixes: readonly string[]
+}
+
+type Started = Process | Labelled | Victims | Links
 
 export interface Remains {
   readonly dir: string
@@ -22,6 +43,8 @@ export interface Remains {
 const fileIn = (dir: string): string => join(dir, 'started.json')
 export const placesOf = (dir: string): Places => placesIn(join(dir, 'data'))
 export const controlIn = (dir: string): string => join(dir, 'proxies.sock')
+
+const startedIn = (dir: string): Started[] => (readJson<Started[]>(fileIn(dir)) ?? []) as Started[]
 
 export function openRemains(dir: string): Remains {
   const all: Started[] = []
@@ -37,22 +60,31 @@ export function openRemains(dir: string): Remains {
 
 /** The fault is gone: proxies pass, and what was stopped or killed runs again. */
 export async function heal(dir: string): Promise<void> {
-  if (existsSync(controlIn(dir))) await healProxies(controlIn(dir)).catch(() => undefined)
+  const started = startedIn(dir)
+  const controls = started.flatMap((each) => ('control' in each ? (each.control ?? []) : []))
+  if (existsSync(controlIn(dir))) controls.push(controlIn(dir))
   const { redis, postgres } = embeddedServices(placesOf(dir))
-  await Promise.all([redis, postgres].map((service) => service.resume()))
+  await Promise.all([
+    ...controls.map((control) => healProxies(control).catch(() => undefined)),
+    ...started.flatMap((each) => ('containers' in each ? (each.containers ?? []) : [])).map(revive),
+    ...[redis, postgres].map((service) => service.resume()),
+  ])
 }
 
 /** Everything ends at once, and its folder goes: nobody will read this data again. */
 export async function takeDown(dir: string): Promise<void> {
-  const started = (readJson<Started[]>(fileIn(dir)) ?? []) as Started[]
+  const started = startedIn(dir)
   const places = placesOf(dir)
   const doomed = [
-    ...started.filter(({ pid, word }) => isOurs(pid, word)).map(({ pid }) => pid),
+    ...started.flatMap((each) => ('pid' in each && isOurs(each.pid, each.word) ? each.pid : [])),
     ...[redisPid(places), postgresPid(places)].filter((pid) => pid !== undefined),
   ]
   const all = doomed.flatMap(family)
   signalAll(all, 'SIGKILL')
   await until(() => !all.some((pid) => isOurs(pid, '/')), 5000, 20)
+  for (const each of started) if ('linksIn' in each) await removeLinks(each.linksIn, each.prefixes)
+  const labels = started.flatMap((each) => ('label' in each ? each.label : []))
+  if (labels.length > 0) await removeLabelled(labels)
   const home = readJson<{ home: string }>(places.postgresFile)?.home
   for (const each of [home, dir]) if (each !== undefined) remove(each)
 }

@@ -11,7 +11,9 @@ import {
   type Table,
 } from '../../report/report.ts'
 import { short } from '../../report/text.ts'
-import type { Lived } from './engine.ts'
+import type { Lived } from './lived.ts'
+import { mayAlwaysRing } from './judge.ts'
+import { factor } from './rules.ts'
 import { bySecond, peak, quantile, type Seen } from './seen.ts'
 import type { Worker } from './appliance.ts'
 
@@ -23,14 +25,14 @@ export function reportOf(lived: Lived, earlier: Report | undefined): Report {
   const originMs = seen?.moments.beganMs ?? marks[0]?.atMs ?? 0
   return {
     kind: 'drill',
-    name: drill.name,
+    name: lived.name,
     title: drill.claim,
     at: beganAt.toISOString(),
     commit: readBuild().commit,
     ...conclude(checks, doubts, certain),
     checks,
     phases: seen ? phasesOf(seen, originMs) : [],
-    marks: seen ? marksOf(seen, originMs) : [],
+    marks: seen ? marksOf(seen, lived.rung, originMs) : [],
     figures,
     charts: seen ? chartsOf(seen, originMs) : [],
     tables: [
@@ -41,7 +43,7 @@ export function reportOf(lived: Lived, earlier: Report | undefined): Report {
       ...(earlier ? [comparison(figures, earlier)] : []),
     ],
     environment: {
-      mode: 'embedded: PostgreSQL and Redis as processes, two workers, fault proxies before both',
+      mode: lived.mode,
       CPU: cpus()[0]?.model ?? 'unknown',
       cores: availableParallelism(),
       node: process.versions.node,
@@ -99,17 +101,24 @@ function detectedMs({ watch, moments }: Seen): number {
   return look?.atMs ?? NaN
 }
 
-function marksOf(seen: Seen, originMs: number): Report['marks'] {
-  const moments: [number, string][] = [[breakerOpenMs(seen), 'breaker open']]
+function marksOf(seen: Seen, rung: Lived['rung'], originMs: number): Report['marks'] {
+  const moments: [number, string][] = [
+    [breakerOpenMs(seen), 'breaker open'],
+    [rung?.[0]?.fromMs ?? NaN, 'first alert'],
+  ]
   return moments.filter(([ms]) => Number.isFinite(ms)).map(([ms, what]) => ({ atS: (ms - originMs) / 1000, what }))
 }
 
-function timeline({ marks, seen }: Lived, originMs: number): Table {
+function timeline({ marks, seen, rung }: Lived, originMs: number): Table {
   const worst = seen && peak(seen)
   const further: [number, string][] = seen
     ? [
         [detectedMs(seen), 'noticed by QuickLink: a breaker is not closed, or Redis is not trusted'],
         [breakerOpenMs(seen), 'a breaker is open'],
+        ...(rung ?? []).flatMap(({ name, severity, fromMs, toMs }): [number, string][] => [
+          [fromMs, `rings: ${name} (${severity})`],
+          [toMs ?? NaN, `over: ${name} (${severity})`],
+        ]),
         [worst?.atMs ?? NaN, `peak: p99 of this second is ${short(worst?.ms ?? NaN)} ms`],
       ]
     : []
@@ -166,12 +175,27 @@ function failures({ baseline, fault, recovery, after, moments }: Seen): Table {
   }
 }
 
-const alerts = ({ drill }: Lived): Table => ({
-  title: 'Alerts',
-  note: 'Not checked: the QuickLink of a drill has no Prometheus. In earnest these are expected.',
-  head: ['alert', 'rang'],
-  rows: drill.alerts.map((name) => [name, 'not checked']),
-})
+function alerts({ drill, rung, seen }: Lived): Table {
+  const title = 'Alerts'
+  if (rung === undefined || seen === undefined) {
+    const note = 'Not checked: nobody looked at a Prometheus. In earnest these are expected.'
+    return { title, note, head: ['alert', 'rang'], rows: drill.alerts.map((name) => [name, 'not checked']) }
+  }
+  const { injectedMs } = seen.moments
+  const at = (ms: number | undefined): string => (ms === undefined ? 'still rings' : `${((ms - injectedMs) / 1000).toFixed(1)} s`)
+  const why = (name: string): string =>
+    drill.alerts.includes(name) ? 'yes' : drill.mayRing?.includes(name) || name === mayAlwaysRing ? 'may ring' : 'NO'
+  const silent = drill.alerts.filter((name) => !rung.some((each) => each.name === name))
+  return {
+    title,
+    note: `By Prometheus's own account, in seconds from the fault. The rules are those of prometheus/alerts.yml, their windows and \`for:\` divided by ${factor}, their thresholds as they are. Before the fault none rang.`,
+    head: ['alert', 'severity', 'expected', 'rang at', 'over at'],
+    rows: [
+      ...rung.map(({ name, severity, fromMs, toMs }) => [name, severity, why(name), at(fromMs), at(toMs)]),
+      ...silent.map((name) => [name, '', 'yes', 'never', '']),
+    ],
+  }
+} // prettier-ignore
 
 function comparison(figures: readonly Figure[], earlier: Report): Table {
   return {

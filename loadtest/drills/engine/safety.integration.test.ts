@@ -71,7 +71,7 @@ test('Ctrl-C: everything is undone within 2 s', { timeout: 90_000 }, async () =>
 
 test('a fault that does not land is inconclusive, whatever else was seen', { timeout: 90_000 }, async () => {
   const fault = { ...redisRefused.fault, inject: () => Promise.resolve() }
-  const options = { short: true, sources: projectDir, say: () => undefined }
+  const options = { short: true, mode: 'embedded' as const, sources: projectDir, say: () => undefined }
   const report = reportOf(await live({ ...redisRefused, fault }, options), undefined)
   expect(report.verdict).toBe('INCONCLUSIVE')
   expect(report.reasons).toEqual(['The fault did not land: not so that a stranger is refused by Redis.'])

@@ -17,12 +17,13 @@ export function armDeadMan(dir: string, maxSeconds: number): () => Promise<void>
   child.unref()
   const end = async (): Promise<void> => {
     for (const signal of signals) process.off(signal, interrupted)
+    // Of a drill that ended in mid-fault, too.
+    await heal(dir)
     await takeDown(dir)
     child.kill('SIGKILL')
   }
   const interrupted = (): void => {
-    void heal(dir).then(async () => {
-      await end()
+    void end().then(() => {
       rmSync(lockFile, { force: true })
       // As the shell says it of a program that a Ctrl-C ended.
       process.exit(130)

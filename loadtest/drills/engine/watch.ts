@@ -42,7 +42,7 @@ export function startWatch(appliance: Appliance): Watch {
       looks.find(({ atMs, workers }) => atMs >= fromMs && workers.length > 0 && workers.every(isSo))?.atMs,
     sound() {
       const { workers = [] } = looks.at(-1) ?? {}
-      return trusted(workers) && workers.every(({ postgres }) => postgres.breaker === 'closed')
+      return trusted(workers, appliance.workers) && workers.every(({ postgres }) => postgres.breaker === 'closed')
     },
     silentMs: () => clockMs() - (looks.findLast(({ workers }) => workers.length > 0)?.atMs ?? beganMs),
     async stop() {

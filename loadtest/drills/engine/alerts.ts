@@ -1,0 +1,67 @@
+// What rings while a drill lasts, by Prometheus's own account.
+import { setTimeout as pause } from 'node:timers/promises'
+import { clockMs } from './load.ts'
+
+export interface Ringing {
+  readonly name: string
+  readonly severity: string
+  /** When it was first seen firing, and when it no longer was. */
+  readonly fromMs: number
+  toMs: number | undefined
+}
+
+export interface Alerts {
+  /** In the order in which they began. */
+  readonly rung: readonly Ringing[]
+  /** By the latest look. */
+  ringing(): string[]
+  /** Prometheus has not answered for this long. */
+  silentMs(): number
+  stop(): Promise<void>
+}
+
+interface Answer {
+  readonly data: {
+    readonly alerts: readonly {
+      readonly state: 'pending' | 'firing'
+      readonly labels: { readonly alertname: string; readonly severity?: string }
+    }[]
+  }
+}
+
+/** More often than its rules are evaluated. */
+const everyMs = 500
+
+export function watchAlerts(prometheusUrl: string): Alerts {
+  const rung: Ringing[] = []
+  let answeredMs = clockMs()
+  const over = new AbortController()
+  const look = async (): Promise<void> => {
+    const response = await fetch(`${prometheusUrl}/api/v1/alerts`, { signal: AbortSignal.timeout(2000) })
+    const { alerts } = ((await response.json()) as Answer).data
+    const atMs = (answeredMs = clockMs())
+    const now = alerts.flatMap(({ state, labels: { alertname, severity = '' } }) =>
+      state === 'firing' ? [{ name: alertname, severity }] : [],
+    )
+    const same = (a: { name: string; severity: string }) => (b: typeof a) => a.name === b.name && a.severity === b.severity
+    for (const each of rung) if (each.toMs === undefined && !now.some(same(each))) each.toMs = atMs
+    for (const each of now) {
+      if (!rung.some((known) => known.toMs === undefined && same(each)(known))) rung.push({ ...each, fromMs: atMs, toMs: undefined })
+    }
+  } // prettier-ignore
+  const looking = (async () => {
+    while (!over.signal.aborted) {
+      await look().catch(() => undefined)
+      await pause(everyMs)
+    }
+  })()
+  return {
+    rung,
+    ringing: () => [...new Set(rung.filter(({ toMs }) => toMs === undefined).map(({ name }) => name))],
+    silentMs: () => clockMs() - answeredMs,
+    async stop() {
+      over.abort()
+      await looking
+    },
+  }
+}

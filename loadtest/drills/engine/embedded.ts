@@ -1,0 +1,97 @@
+// A drill's own QuickLink without Docker: the Postgres and Redis of `make up` in a folder of its own, the fault proxies in
+// front of them, and the server behind these.
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { Refusal } from '../../../embedded/paths.ts'
+import { startPostgres } from '../../../embedded/postgres.ts'
+import { freePort, start } from '../../../embedded/process.ts'
+import { askRedis } from '../../../embedded/redis-process.ts'
+import { startRedis } from '../../../embedded/redis.ts'
+import { openPostgres } from '../../../server/connections/postgres.ts'
+import { waitFor } from '../../../server/testing/wait-for.ts'
+import { ask } from '../../bench/ask.ts'
+import { startProxies, proxiesFile } from '../../faults/proxies.ts'
+import { startSentinelGroup } from '../../faults/sentinels.ts'
+import { embeddedServices } from '../../faults/services.ts'
+import { applianceAt, newKey, silent, trusted, workers, type Appliance, type Dependency, type Settings } from './appliance.ts' // prettier-ignore
+import type { Remains } from './remains.ts'
+
+export async function startEmbedded(remains: Remains, settings: Settings): Promise<Appliance> {
+  const { dir, places } = remains
+  const [postgres, { redis, sentinels }] = await Promise.all([
+    startPostgres(places, workers, silent),
+    startSomeRedis(remains, settings),
+  ])
+  const local = (url: string): { host: string; port: number } => ({
+    host: '127.0.0.1',
+    port: Number(new URL(url).port),
+  })
+  const proxies = await startProxies(dir, { redis: local(redis.url), postgres: local(postgres.url) })
+  remains.add({ pid: proxies.pid, word: proxiesFile })
+  const ownerKey = newKey()
+  const through = (url: string, name: Dependency): string =>
+    Object.assign(new URL(url), { port: proxies.ports[name] }).href
+  const { url, opsUrl } = await startServer(remains, settings, {
+    DATABASE_URL: through(postgres.url, 'postgres'),
+    ...(sentinels?.env ?? { REDIS_URL: through(redis.url, 'redis') }),
+    OWNER_KEY: ownerKey,
+  })
+  const sql = openPostgres({ url: postgres.url, name: 'drill', maxConnections: 2, connectMs: 5000, queryMs: 60_000, onError: silent }) // prettier-ignore
+  const { port, password } = new URL(redis.url)
+  const reach = {
+    mode: 'embedded: PostgreSQL and Redis as processes, two workers, fault proxies before both',
+    url,
+    opsUrl,
+    proxies,
+    ports: { redis: local(redis.url).port, postgres: local(postgres.url).port },
+    sql,
+    services: embeddedServices(places),
+    sentinels,
+    redis: (command: string) => askRedis(Number(port), password, command),
+    async close() {
+      await sql.close()
+      await sentinels?.close()
+    },
+  }
+  const appliance = applianceAt(reach, ownerKey, workers)
+  await waitFor(async () => trusted(await appliance.status(), workers), { deadlineMs: 30_000, everyMs: 50 })
+  return appliance
+}
+
+async function startSomeRedis(remains: Remains, settings: Settings) {
+  if (settings.sentinels) {
+    const sentinels = await startSentinelGroup(remains.dir)
+    for (const each of sentinels.processes) remains.add(each)
+    return { redis: sentinels.primary, sentinels }
+  }
+  const redis = await startRedis(remains.places, silent, settings.redis ?? [])
+  if (!redis) throw new Refusal('A drill needs a redis-server 7.0 (or valkey-server 8) or later: install it.')
+  return { redis, sentinels: undefined }
+}
+
+async function startServer(remains: Remains, { env, sources }: Settings, own: Record<string, string>) {
+  const [port, opsPort] = [await freePort(), await freePort()]
+  const mainFile = join(sources, 'server', 'main.ts')
+  if (!existsSync(mainFile)) throw new Refusal(`There is no server in ${sources}.`)
+  const child = await start({
+    file: process.execPath,
+    args: [mainFile],
+    cwd: sources,
+    env: {
+      PATH: process.env['PATH'],
+      HOST: '127.0.0.1',
+      PORT: String(port),
+      OPS_PORT: String(opsPort),
+      DATA_DIR: join(remains.dir, 'data'),
+      WORKERS: String(workers),
+      ...env,
+      ...own,
+    },
+    logFile: join(remains.dir, 'server.log'),
+    detached: true,
+  })
+  remains.add({ pid: child.pid, word: mainFile })
+  const server = { url: `http://127.0.0.1:${port}`, opsUrl: `http://127.0.0.1:${opsPort}` }
+  await waitFor(async () => (await ask(server.opsUrl, '/readyz')).text.includes('"ok"'), { deadlineMs: 30_000, everyMs: 50 }) // prettier-ignore
+  return server
+}

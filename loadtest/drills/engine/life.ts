@@ -1,0 +1,261 @@
+// The life of a drill on a QuickLink that runs: baseline, fault, heal, after.
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Check } from '../../report/report.ts'
+import { watchAlerts, type Alerts } from './alerts.ts'
+import type { Appliance } from './appliance.ts'
+import type { Drill, Stage } from './drill.ts'
+import { judge, unsteady } from './judge.ts'
+import { cacheAll, loadLinks } from './links.ts'
+import { secondsOf, type Lived, type Mark, type Options } from './lived.ts'
+import { clockMs, startLoad } from './load.ts'
+import { markInGrafana, type Moment } from './marks.ts'
+import { total, type Sample } from './metrics.ts'
+import { Doubt, proven } from './proof.ts'
+import { endsWithinMs, graceMs, ringsWithinMs } from './rules.ts'
+import { lookBack, phaseOf, type Moments, type Scrapes, type Seen } from './seen.ts'
+import { startWatch } from './watch.ts'
+
+const redirects = ['quicklink_redirects_total', { status: '302' }] as const
+const landingMs = 5000
+const healingMs = 20_000
+const warmUpS = 3
+
+export class Life {
+  readonly doubts: string[] = []
+  log = ''
+  readonly #beganAt = new Date()
+  readonly #marks: Mark[] = []
+  readonly #notes = new Map<string, number>()
+  readonly #drill: Drill
+  readonly #options: Options
+  #breakerOpenMs: number
+  readonly #moments = { beganMs: NaN, injectedMs: NaN, landedMs: NaN, healedMs: NaN, recoveredMs: NaN, endedMs: NaN }
+  #appliance: Appliance | undefined
+  #stage: Stage | undefined
+  #alerts: Alerts | undefined
+  #seen: Seen | undefined
+
+  constructor(drill: Drill, options: Options, breakerOpenMs: number) {
+    this.#drill = drill
+    this.#options = options
+    this.#breakerOpenMs = breakerOpenMs
+  }
+
+  async on(appliance: Appliance): Promise<void> {
+    this.#appliance = appliance
+    this.#breakerOpenMs = appliance.breakerOpenMs ?? this.#breakerOpenMs
+    const { rate, groups } = this.#drill.load
+    await loadLinks(appliance, groups)
+    for (const { prefix, count, cold } of groups) if (!cold) await cacheAll(appliance, prefix, count)
+    this.#notes.set('redirectsBefore', total(await appliance.metrics(), ...redirects))
+    const load = startLoad({ url: appliance.url, rate, groups, connections: 256, timeoutMs: 5000 })
+    const stage: Stage = {
+      appliance,
+      load,
+      watch: startWatch(appliance),
+      breakerOpenMs: this.#breakerOpenMs,
+      note: (name, value) => this.#notes.set(name, value),
+      mark: (what) => this.#mark(what),
+    }
+    this.#stage = stage
+    if (appliance.prometheusUrl !== undefined) this.#alerts = watchAlerts(appliance.prometheusUrl)
+    await this.#drill.prepare?.(stage)
+    await pause(warmUpS * 1000)
+    const beforeBaseline = await appliance.metrics()
+    await this.#baseline(stage)
+    const beforeFault = await appliance.metrics()
+    await this.#fault(stage)
+    const beforeHeal = await appliance.metrics()
+    await this.#heal(stage)
+    const recovered = await this.#after(stage)
+    const atEnd = await this.#reconcile(stage)
+    this.#lookBack(stage, { beforeBaseline, beforeFault, beforeHeal, recovered, atEnd })
+  }
+
+  async #baseline(stage: Stage): Promise<void> {
+    const seconds = this.#options.short ? 4 : 6
+    this.#options.say(`Baseline, ${seconds} s at ${this.#drill.load.rate} requests/s`)
+    const fromMs = (this.#moments.beganMs = clockMs())
+    this.#mark('baseline begins', 'start')
+    await pause(seconds * 1000)
+    const answers = stage.load.answers.filter(({ dueMs }) => dueMs >= fromMs)
+    const phase = phaseOf(answers, { fromMs, toMs: clockMs() - 100, wrong: stage.load.wrong, may: () => [] })
+    const why = unsteady(phase, this.#drill.load.rate)
+    if (why.length > 0) throw new Doubt(`Not steady before the fault: ${why.join('; ')}.`)
+    if (!stage.watch.sound())
+      throw new Doubt('Not healthy before the fault: a breaker is open, or Redis is not trusted.')
+    const ringing = this.#alerts?.ringing() ?? []
+    if (ringing.length > 0) throw new Doubt(`Not quiet before the fault: ${ringing.join(', ')}.`)
+  }
+
+  async #fault(stage: Stage): Promise<void> {
+    const { fault, meanwhile } = this.#drill
+    const seconds = secondsOf(this.#drill, this.#options)
+    this.#options.say(`Fault: ${fault.what}`)
+    this.#moments.injectedMs = clockMs()
+    this.#mark(`fault: ${fault.what}`, 'fault')
+    await fault.inject(stage)
+    if (!(await proven(() => fault.landed.check(stage), landingMs)))
+      throw new Doubt(`The fault did not land: not so that ${fault.landed.what}.`)
+    this.#moments.landedMs = clockMs()
+    this.#mark(`it landed: ${fault.landed.what}`)
+    const endMs = clockMs() + seconds * 1000
+    const acting = started(meanwhile?.(stage))
+    while (clockMs() < endMs || !acting.done || this.#isToRing()) {
+      if (acting.failure !== undefined) throw acting.failure
+      const why = this.#giveUp(stage)
+      if (why !== undefined) {
+        this.#mark(`ended early: ${why}`)
+        this.#options.say(`Ended early: ${why}`)
+        break
+      }
+      await pause(100)
+    }
+  }
+
+  /** The fault lasts until what must ring has rung, or no longer may. */
+  #isToRing(): boolean {
+    const { rung } = this.#alerts ?? { rung: [] }
+    const forMs = clockMs() - this.#moments.injectedMs
+    return (
+      this.#alerts !== undefined &&
+      this.#drill.alerts.some(
+        (expected) => !rung.some(({ name }) => name === expected) && forMs < ringsWithinMs(expected),
+      )
+    )
+  }
+
+  /** And the load goes on until it is over. */
+  async #quiet(): Promise<void> {
+    const leftMs = this.#moments.recoveredMs + endsWithinMs + graceMs - clockMs()
+    const rings = (): string[] => this.#alerts?.ringing() ?? []
+    await proven(() => !rings().some((name) => this.#drill.alerts.includes(name)), Math.max(0, leftMs))
+  }
+
+  /** Reasons to end early: more of it would show nothing new. */
+  #giveUp({ load, watch }: Stage): string | undefined {
+    const fromMs = clockMs() - 2000
+    const recent = load.answers.filter(({ dueMs }) => dueMs >= fromMs)
+    if (recent.some(load.wrong)) return 'an answer led to a wrong place'
+    const phase = phaseOf(recent, { fromMs, toMs: clockMs(), wrong: load.wrong, may: this.#may })
+    if (phase.failed > recent.length / 2) return 'most answers are outside the promised ones'
+    if (watch.silentMs() > 5000) return 'QuickLink has been silent for 5 s'
+    return undefined
+  }
+
+  async #heal(stage: Stage): Promise<void> {
+    const { what, undo, healed } = this.#drill.heal
+    this.#options.say(`Heal: ${what}`)
+    await undo(stage)
+    if (!(await proven(() => healed.check(stage), healingMs)))
+      throw new Doubt(`It was not healed: not so that ${healed.what}.`)
+    this.#moments.healedMs = clockMs()
+    this.#mark(`healed: ${healed.what}`, 'heal')
+  }
+
+  /** The figures of the moment when it was steady again. */
+  async #after(stage: Stage): Promise<Sample[]> {
+    const isBack = (): boolean => stage.watch.sound() && stage.watch.looks.at(-1)!.atMs > this.#moments.healedMs
+    const back = async (): Promise<boolean> => isBack() && ((await this.#drill.recovered?.check(stage)) ?? true)
+    const deadlineMs = this.#breakerOpenMs + 10_000
+    const recovered = await proven(back, deadlineMs)
+    this.#moments.recoveredMs = clockMs()
+    this.#mark(recovered ? 'recovered: breakers closed, Redis trusted' : `not recovered after ${deadlineMs / 1000} s`)
+    this.#notes.set('recovered', recovered ? 1 : 0)
+    const samples = await stage.appliance.metrics()
+    // What waited for a deadline when it recovered is not steady yet.
+    await pause((this.#options.short ? 4 : 6) * 1000)
+    await this.#quiet()
+    this.#moments.endedMs = clockMs() - 200
+    this.#mark('end')
+    return samples
+  }
+
+  /** When nobody asks any more, every click must be in one of its books. */
+  async #reconcile({ load, appliance, watch }: Stage): Promise<Sample[]> {
+    await load.stop()
+    await watch.stop()
+    const answered = load.answers.filter(({ status }) => status === 302).length
+    let samples = await appliance.metrics()
+    const settled = async (): Promise<boolean> => {
+      samples = await appliance.metrics()
+      const of = (name: string): number => total(samples, `quicklink_clicks_${name}`)
+      return of('spooled') === 0 && of('accepted_total') === of('persisted_total') + of('dropped_total')
+    }
+    await proven(settled, 5000)
+    const counted = total(samples, ...redirects) - (this.#notes.get('redirectsBefore') ?? 0)
+    this.#notes.set('uncounted', Math.max(0, answered - counted))
+    return samples
+  }
+
+  #lookBack(stage: Stage, scrapes: Scrapes): void {
+    const moments: Moments = { ...this.#moments }
+    const { load, watch, appliance } = stage
+    this.#seen = lookBack({
+      moments,
+      load,
+      watch,
+      scrapes,
+      noted: this.#notes,
+      may: this.#may,
+      breakerOpenMs: this.#breakerOpenMs,
+      workers: appliance.workers,
+    })
+  }
+
+  readonly #may = (group: string): readonly number[] =>
+    this.#drill.load.groups.find(({ name }) => name === group)?.may ?? []
+
+  #mark(what: string, moment?: Moment): void {
+    this.#marks.push({ atMs: clockMs(), what })
+    const { grafana } = this.#appliance ?? {}
+    if (grafana && moment) void markInGrafana(grafana, moment, `${this.#drill.name}: ${what}`)
+  }
+
+  async end(): Promise<void> {
+    await this.#stage?.load.stop()
+    await this.#stage?.watch.stop()
+    await this.#alerts?.stop()
+    await this.#appliance?.close().catch(() => undefined)
+  }
+
+  /** Of a drill that did not reach its end: a wrong answer is wrong all the same. */
+  #certainly(): Check[] {
+    const { answers, wrong } = this.#stage?.load ?? { answers: [], wrong: () => false }
+    const count = answers.filter(wrong).length
+    return count > 0
+      ? [{ claim: 'answers that led to a wrong place', promised: '0', measured: String(count), ok: false }]
+      : []
+  }
+
+  outcome(settings: Readonly<Record<string, string>>): Lived {
+    const rung = this.#alerts?.rung
+    const { checks, doubts } = this.#seen
+      ? judge(this.#drill, this.#seen, rung)
+      : { checks: this.#certainly(), doubts: [] }
+    const { mode } = this.#options
+    return {
+      name: `${mode === 'embedded' ? '' : `${mode}-`}${this.#drill.name}`,
+      drill: this.#drill,
+      beganAt: this.#beganAt,
+      checks,
+      doubts: [...this.doubts, ...doubts],
+      marks: this.#marks,
+      seen: this.#seen,
+      settings,
+      mode: this.#appliance?.mode ?? mode,
+      rung,
+      log: this.log,
+    }
+  }
+}
+
+/** Its end is looked at from time to time, not waited for: meanwhile there may be reasons to give up. */
+function started(work: Promise<void> | undefined): { readonly done: boolean; readonly failure: unknown } {
+  const state: { done: boolean; failure: unknown } = { done: work === undefined, failure: undefined }
+  work?.then(
+    () => (state.done = true),
+    (error: unknown) => (state.failure = error ?? new Error('it failed')),
+  )
+  return state
+}

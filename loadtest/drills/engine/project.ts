@@ -1,0 +1,85 @@
+// The containers of a compose project, looked into through a door.
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { docker, dockerProblem } from '../../../appliance/compose.ts'
+import { Refusal } from '../../../embedded/paths.ts'
+import { askRedis } from '../../../embedded/redis-process.ts'
+import { openPostgres } from '../../../server/connections/postgres.ts'
+import { waitFor } from '../../../server/testing/wait-for.ts'
+import { containerService, fileIn } from '../../faults/containers.ts'
+import type { Address } from '../../faults/fault-proxy.ts'
+import type { Proxies } from '../../faults/proxies.ts'
+import { applianceAt, silent, trusted, type Appliance, type Dependency } from './appliance.ts'
+import type { Remains } from './remains.ts'
+
+interface Project {
+  readonly project: string
+  readonly mode: string
+  readonly url: string
+  /** Of loopback. */
+  readonly ports: Readonly<Record<Dependency | 'ops', number>>
+  readonly proxies: Proxies<Dependency>
+  readonly prometheusUrl?: string
+  readonly workers: number
+  readonly breakerOpenMs?: number
+}
+
+export async function refuseWithoutDocker(what: string): Promise<void> {
+  const problem = await dockerProblem()
+  if (problem !== undefined) throw new Refusal(`${what} needs Docker, but ${problem}.`)
+}
+
+/** By the name of its container, which is another one's alias in no network. */
+export const at = (project: string, service: string, port: number): Address => ({
+  host: `${project}-${service}-1`,
+  port,
+})
+
+export async function projectAppliance(remains: Remains, given: Project): Promise<Appliance> {
+  const { project, ports, workers } = given
+  const [ownerKey, databaseUrl, operator] = await Promise.all([
+    fileIn(`${project}-quicklink-1`, '/data/owner-key'),
+    fileIn(`${project}-quicklink-1`, '/run/quicklink/database-url'),
+    fileIn(`${project}-redis-1`, '/run/quicklink/operator'),
+  ])
+  const sql = openPostgres({
+    url: Object.assign(new URL(databaseUrl), { host: `127.0.0.1:${ports.postgres}` }).href,
+    name: 'drill',
+    maxConnections: 2,
+    connectMs: 5000,
+    queryMs: 60_000,
+    onError: silent,
+  })
+  const redis = (command: string) => askRedis(ports.redis, operator, command, '127.0.0.1', 'operator')
+  const answersSql = (): Promise<boolean> =>
+    sql.query('select 1').then(
+      () => true,
+      () => false,
+    )
+  const reach = {
+    ...given,
+    opsUrl: `http://127.0.0.1:${ports.ops}`,
+    sql,
+    redis,
+    services: {
+      redis: containerService(`${project}-redis-1`, async () => (await redis('PING')) === '+PONG'),
+      postgres: containerService(`${project}-postgres-1`, answersSql),
+    },
+    grafana: await grafanaOf(project),
+    async close() {
+      await sql.close()
+      const { text, errors } = await docker(['logs', '--tail', '2000', `${project}-quicklink-1`])
+      writeFileSync(join(remains.dir, 'server.log'), text + errors)
+    },
+  }
+  const appliance = applianceAt(reach, ownerKey, workers)
+  await waitFor(async () => trusted(await appliance.status(), workers), { deadlineMs: 30_000, everyMs: 50 })
+  return appliance
+}
+
+async function grafanaOf(project: string): Promise<Appliance['grafana']> {
+  const name = `${project}-grafana-1`
+  const published = await docker(['port', name, '3000'])
+  if (published.code !== 0) return undefined
+  return { url: `http://${published.text.trim()}`, password: await fileIn(name, '/run/quicklink/admin') }
+}

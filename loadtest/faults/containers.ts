@@ -1,0 +1,100 @@
+// Redis and Postgres as containers, and a door into an appliance whose networks have none.
+import { docker } from '../../appliance/compose.ts'
+import { Refusal, projectDir } from '../../embedded/paths.ts'
+import { until } from '../../embedded/process.ts'
+import type { Address } from './fault-proxy.ts'
+import type { ProxiesOrder } from './proxies.ts'
+import type { Service } from './services.ts'
+
+/** Its output; refuses when it fails. */
+export async function dockered(args: readonly string[]): Promise<string> {
+  const { code, text, errors } = await docker(args)
+  if (code === 0) return text.trim()
+  throw new Refusal(`\`docker ${args.slice(0, 2).join(' ')}\` failed (exit code ${code}): ${errors.trim()}`)
+}
+
+/** A small file of a container, a secret for instance. */
+export const fileIn = (container: string, path: string): Promise<string> => dockered(['exec', container, 'cat', path])
+
+export const isRunning = async (container: string): Promise<boolean> =>
+  (await docker(['inspect', '--format', '{{.State.Running}} {{.State.Paused}}', container])).text.trim() ===
+  'true false'
+
+export const containerService = (container: string, answers: () => Promise<boolean>): Service => ({
+  answers,
+  async kill() {
+    await docker(['kill', container])
+    if (!(await until(async () => !(await isRunning(container)), 5000, 10))) throw new Refusal('It does not die.')
+  },
+  async start() {
+    await dockered(['start', container])
+    if (!(await until(answers, 30_000, 20))) throw new Refusal('It was started, but does not answer.')
+  },
+  async pause() {
+    await docker(['pause', container])
+  },
+  async resume() {
+    await docker(['unpause', container])
+  },
+})
+
+/** Whatever was done to it, it runs. Harmless when it does. */
+export async function revive(container: string): Promise<void> {
+  await docker(['unpause', container])
+  await docker(['start', container])
+}
+
+/** Where the service of a compose file with the fault proxy is told what to do, in its container. */
+export const controlPort = 8474
+
+interface DoorOrder<Name extends string> {
+  readonly name: string
+  readonly label: string
+  /** QuickLink's own: it has Node. */
+  readonly image: string
+  readonly networks: readonly string[]
+  readonly targets: Readonly<Record<Name, Address>>
+}
+
+/**
+ * A container that passes bytes on from ports of loopback to addresses inside. It is on the engine's own bridge, from which
+ * ports can be published, and on the networks of the appliance.
+ */
+export async function openDoor<Name extends string>(order: DoorOrder<Name>): Promise<Record<Name, number>> {
+  const { name, label, image, networks, targets } = order
+  const names = Object.keys(targets) as Name[]
+  const inner = (n: number): number => 7000 + n
+  const told: ProxiesOrder = {
+    control: controlPort,
+    targets: Object.fromEntries(
+      names.map((each, n) => [each, { ...targets[each], at: { host: '0.0.0.0', port: inner(n) } }]),
+    ),
+  }
+  const folders = ['loadtest/faults', 'embedded', 'server/testing']
+  await dockered([
+    ...['run', '--detach', '--name', name, '--label', label, '--user', '1000:1000', '--read-only', '--memory', '256m'],
+    ...['--cap-drop', 'ALL', '--security-opt', 'no-new-privileges:true', '--dns', '127.0.0.1'],
+    ...folders.flatMap((folder) => ['--volume', `${projectDir}/${folder}:/app/${folder}:ro`]),
+    ...names.flatMap((_, n) => ['--publish', `127.0.0.1::${inner(n)}`]),
+    ...[image, 'node', '--no-warnings', 'loadtest/faults/proxies-run.ts', JSON.stringify(told)],
+  ])
+  for (const network of networks) await dockered(['network', 'connect', network, name])
+  const published = await dockered(['port', name])
+  const portOf = (n: number): number => Number(new RegExp(`^${inner(n)}/tcp -> .*:(\\d+)$`, 'm').exec(published)?.[1])
+  return Object.fromEntries(names.map((each, n) => [each, portOf(n)])) as Record<Name, number>
+}
+
+/** Containers with one of these labels, their networks and volumes: gone, and their data with them. */
+export async function removeLabelled(labels: readonly string[]): Promise<void> {
+  const listed = async (kind: string, label: string): Promise<string[]> =>
+    (
+      await docker([kind, 'ls', '--quiet', ...(kind === 'container' ? ['--all'] : []), '--filter', `label=${label}`])
+    ).text
+      .split('\n')
+      .filter((id) => id !== '')
+  for (const kind of ['container', 'network', 'volume']) {
+    const ids = (await Promise.all(labels.map((label) => listed(kind, label)))).flat()
+    if (ids.length === 0) continue
+    await docker([kind, 'rm', ...(kind === 'network' ? [] : ['--force']), ...(kind === 'container' ? ['--volumes'] : []), ...ids]) // prettier-ignore
+  }
+}
