@@ -73,7 +73,7 @@ export async function openDoor<Name extends string>(order: DoorOrder<Name>): Pro
   const folders = ['loadtest/faults', 'embedded', 'server/testing']
   await dockered([
     ...['run', '--detach', '--name', name, '--label', label, '--user', '1000:1000', '--read-only', '--memory', '256m'],
-    ...['--cap-drop', 'ALL', '--security-opt', 'no-new-privileges:true', '--dns', '127.0.0.1'],
+    ...['--cap-drop', 'ALL', '--security-opt', 'no-new-privileges:true'],
     ...folders.flatMap((folder) => ['--volume', `${projectDir}/${folder}:/app/${folder}:ro`]),
     ...names.flatMap((_, n) => ['--publish', `127.0.0.1::${inner(n)}`]),
     ...[image, 'node', '--no-warnings', 'loadtest/faults/proxies-run.ts', JSON.stringify(told)],

@@ -4,7 +4,8 @@
 // heals, so late requests arrive late and late answers come after their askers have given up. Dropped replies are the
 // opposite, a peer that works and whose answers get lost; a byte stream with a hole is of no use afterwards, so those
 // connections are reset as soon as the proxy is told to do anything else.
-import { type Server, type Socket, connect, createServer } from 'node:net'
+import { Resolver } from 'node:dns'
+import { type LookupFunction, type Server, type Socket, connect, createServer } from 'node:net'
 import { freePort } from '../../embedded/process.ts'
 import { waitFor } from '../../server/testing/wait-for.ts'
 
@@ -38,6 +39,20 @@ interface Rules {
 }
 
 const maxQueuedBytes = 1024 * 1024
+
+/**
+ * Of containers. One that is down has no name; Docker then asks outside, where nobody may answer for seconds. Not so long:
+ * whoever waits for it would still wait when it is back.
+ */
+const resolver = new Resolver({ timeout: 250, tries: 1 })
+const lookup: LookupFunction = (name, _options, done) => {
+  resolver.resolve4(name, (error, addresses) => {
+    done(
+      error,
+      (addresses ?? []).map((address) => ({ address, family: 4 })),
+    )
+  })
+}
 
 /** Where somebody listens. */
 export interface Address {
@@ -157,7 +172,7 @@ class Link {
   readonly #holds = (): boolean => this.#stranded || this.#rules.mode === 'blackHole'
 
   #connect(): void {
-    const target = connect({ ...this.#address, allowHalfOpen: true, noDelay: true })
+    const target = connect({ ...this.#address, lookup, allowHalfOpen: true, noDelay: true })
     this.#target = target
     this.#watch(target)
     const rules = this.#rules
