@@ -6,7 +6,7 @@ type Dependency = 'redis' | 'postgres'
 
 /** What else may ring while one of them is away, if that lasts long enough. */
 export const consequences: Readonly<Record<Dependency, readonly string[]>> = {
-  redis: ['QuickLinkRedisDown', 'QuickLinkDbFallbackHigh', 'QuickLinkRedisUntrusted', 'QuickLinkCacheHitRateLow', 'QuickLinkRedisLatencyHigh'],
+  redis: ['QuickLinkRedisDown', 'QuickLinkDbFallbackHigh', 'QuickLinkRedisUntrusted', 'QuickLinkCacheHitRateLow'],
   // A pass makes Redis fresh from Postgres.
   postgres: ['QuickLinkPostgresDown', 'QuickLinkUnavailableAnswers', 'QuickLinkRedisUntrusted', 'QuickLinkDbFallbackHigh', 'QuickLinkCacheHitRateLow'],
 } // prettier-ignore

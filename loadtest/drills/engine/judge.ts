@@ -37,10 +37,10 @@ export function judge(drill: Drill, seen: Seen, rung?: readonly Ringing[]): Judg
 }
 
 /**
- * In any drill: its window of an hour holds little more than the drill, so some slow answers are much of it. What is
- * promised of latencies and failures, the drill's own promises say.
+ * In any drill, for they are about milliseconds on a machine that also carries the load: the burn rate's window of an hour
+ * holds little but the drill, and GET waits its turn in a busy process. The drill's own promises say what is promised of latencies.
  */
-export const mayAlwaysRing = 'QuickLinkRedirectSloBurn'
+export const mayAlwaysRing: readonly string[] = ['QuickLinkRedirectSloBurn', 'QuickLinkRedisLatencyHigh']
 
 /** By when what must ring does, and is over; and that nothing else does. */
 function judgeAlerts(drill: Drill, rung: readonly Ringing[], { injectedMs, recoveredMs }: Moments): Check[] {
@@ -56,7 +56,7 @@ function judgeAlerts(drill: Drill, rung: readonly Ringing[], { injectedMs, recov
       ...(all.length > 0 ? [ended] : []),
     ]
   })
-  const known = [...drill.alerts, ...(drill.mayRing ?? []), mayAlwaysRing]
+  const known = [...drill.alerts, ...(drill.mayRing ?? []), ...mayAlwaysRing]
   const others = [...new Set(rung.map(({ name }) => name).filter((name) => !known.includes(name)))]
   const measured = others.length === 0 ? '0' : others.join(', ')
   return [...expected, { claim: 'other alerts that rang', promised: '0', measured, ok: others.length === 0 }]

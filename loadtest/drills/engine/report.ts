@@ -184,7 +184,7 @@ function alerts({ drill, rung, seen }: Lived): Table {
   const { injectedMs } = seen.moments
   const at = (ms: number | undefined): string => (ms === undefined ? 'still rings' : `${((ms - injectedMs) / 1000).toFixed(1)} s`)
   const why = (name: string): string =>
-    drill.alerts.includes(name) ? 'yes' : drill.mayRing?.includes(name) || name === mayAlwaysRing ? 'may ring' : 'NO'
+    drill.alerts.includes(name) ? 'yes' : [...(drill.mayRing ?? []), ...mayAlwaysRing].includes(name) ? 'may ring' : 'NO'
   const silent = drill.alerts.filter((name) => !rung.some((each) => each.name === name))
   return {
     title,
