@@ -75,7 +75,7 @@ k6: .cache/k6/k6 ## build the k6 that the load tests are written for (needs Go; 
 	@echo 'Building k6 (a minute or two)'
 	@cd .cache/k6 && go build -mod=mod -trimpath -o k6 go.k6.io/k6/v2
 
-drill: install ## a failure drill on a QuickLink of its own: NAME=redis-refused (SHORT=yes)
+drill: install ## a failure drill on a QuickLink of its own: NAME=redis-refused (SHORT=yes, MODE=docker)
 	@npm run --silent drill
 
 drills: install ## all of them, with one summary
