@@ -15,7 +15,7 @@ export interface Alerts {
   readonly rung: readonly Ringing[]
   /** By the latest look. */
   ringing(): string[]
-  /** Prometheus has not answered for this long. */
+  /** The longest time for which Prometheus did not answer. */
   silentMs(): number
   stop(): Promise<void>
 }
@@ -30,16 +30,20 @@ interface Answer {
 }
 
 /** More often than its rules are evaluated. */
-const everyMs = 500
+const usualMs = 500
 
-export function watchAlerts(prometheusUrl: string): Alerts {
+export function watchAlerts(prometheusUrl: string, everyMs = usualMs): Alerts {
   const rung: Ringing[] = []
   let answeredMs = clockMs()
+  let silentMs = 0
+  let stoppedMs = Infinity
   const over = new AbortController()
   const look = async (): Promise<void> => {
     const response = await fetch(`${prometheusUrl}/api/v1/alerts`, { signal: AbortSignal.timeout(2000) })
     const { alerts } = ((await response.json()) as Answer).data
-    const atMs = (answeredMs = clockMs())
+    const atMs = clockMs()
+    silentMs = Math.max(silentMs, atMs - answeredMs)
+    answeredMs = atMs
     const now = alerts.flatMap(({ state, labels: { alertname, severity = '' } }) =>
       state === 'firing' ? [{ name: alertname, severity }] : [],
     )
@@ -58,8 +62,9 @@ export function watchAlerts(prometheusUrl: string): Alerts {
   return {
     rung,
     ringing: () => [...new Set(rung.filter(({ toMs }) => toMs === undefined).map(({ name }) => name))],
-    silentMs: () => clockMs() - answeredMs,
+    silentMs: () => Math.max(silentMs, Math.min(clockMs(), stoppedMs) - answeredMs),
     async stop() {
+      stoppedMs = clockMs()
       over.abort()
       await looking
     },

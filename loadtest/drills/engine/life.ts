@@ -19,6 +19,8 @@ const redirects = ['quicklink_redirects_total', { status: '302' }] as const
 const landingMs = 5000
 const healingMs = 20_000
 const warmUpS = 3
+/** Less than any alert waits, in a drill's time, with its window. */
+const blindMs = 10_000
 
 export class Life {
   readonly doubts: string[] = []
@@ -219,6 +221,14 @@ export class Life {
     await this.#appliance?.close().catch(() => undefined)
   }
 
+  /** Undefined: nobody looked, or not all the time. */
+  #rung(): Lived['rung'] {
+    const silentMs = this.#alerts?.silentMs() ?? 0
+    if (silentMs <= blindMs) return this.#alerts?.rung
+    this.doubts.push(`Prometheus did not answer for ${Math.round(silentMs / 1000)} s, so what rang is not known.`)
+    return undefined
+  }
+
   /** Of a drill that did not reach its end: a wrong answer is wrong all the same. */
   #certainly(): Check[] {
     const { answers, wrong } = this.#stage?.load ?? { answers: [], wrong: () => false }
@@ -229,7 +239,7 @@ export class Life {
   }
 
   outcome(settings: Readonly<Record<string, string>>): Lived {
-    const rung = this.#alerts?.rung
+    const rung = this.#rung()
     const { checks, doubts } = this.#seen
       ? judge(this.#drill, this.#seen, rung)
       : { checks: this.#certainly(), doubts: [] }
