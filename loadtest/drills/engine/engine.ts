@@ -24,6 +24,8 @@ export async function live(drill: Drill, options: Options): Promise<Lived> {
     const settings = { ...drill.settings, env, redis, sources: options.sources }
     const appliance = await applianceFor(drill, remains, settings, options)
     options.say(`It is at ${appliance.url}, its state at ${appliance.opsUrl}/statusz`)
+    const { grafana } = appliance
+    if (grafana) options.say(`Grafana is at ${grafana.url} (admin; docker exec ${grafana.container} cat /run/quicklink/admin)`) // prettier-ignore
     await run.on(appliance)
   } catch (error) {
     if (error instanceof Refusal) throw error

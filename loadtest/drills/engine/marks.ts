@@ -2,12 +2,18 @@
 export interface Grafana {
   readonly url: string
   readonly password: string
+  /** In which both are. */
+  readonly container: string
 }
 
 export type Moment = 'start' | 'fault' | 'heal'
 
 /** An annotation of the organisation: the dashboards find it by its tags (grafana/drills.ts). False: it was not taken. */
-export async function markInGrafana({ url, password }: Grafana, moment: Moment, text: string): Promise<boolean> {
+export async function markInGrafana(
+  { url, password }: Omit<Grafana, 'container'>,
+  moment: Moment,
+  text: string,
+): Promise<boolean> {
   try {
     const { ok } = await fetch(`${url}/api/annotations`, {
       method: 'POST',

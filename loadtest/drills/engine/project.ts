@@ -77,9 +77,12 @@ export async function projectAppliance(remains: Remains, given: Project): Promis
   return appliance
 }
 
+/** Undefined: there is none, or it is not up. */
 async function grafanaOf(project: string): Promise<Appliance['grafana']> {
-  const name = `${project}-grafana-1`
-  const published = await docker(['port', name, '3000'])
-  if (published.code !== 0) return undefined
-  return { url: `http://${published.text.trim()}`, password: await fileIn(name, '/run/quicklink/admin') }
+  const container = `${project}-grafana-1`
+  const published = await docker(['port', container, '3000'])
+  const password = await docker(['exec', container, 'cat', '/run/quicklink/admin'])
+  if (published.code !== 0 || password.code !== 0) return undefined
+  const [address = ''] = published.text.split('\n')
+  return { url: `http://${address}`, password: password.text.trim(), container }
 }
