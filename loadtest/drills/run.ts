@@ -12,7 +12,7 @@ import { drills } from './all.ts'
 import { lockDrills } from './engine/alone.ts'
 import type { Drill } from './engine/drill.ts'
 import { live } from './engine/engine.ts'
-import type { Mode } from './engine/lived.ts'
+import { secondsOf, type Mode } from './engine/lived.ts'
 import { lastReport, reportOf } from './engine/report.ts'
 import { obstacleOnTarget, targetOf } from './engine/target.ts'
 import { summarise } from './summary.ts'
@@ -31,11 +31,11 @@ async function run(drill: Drill, tell: (line: string) => void): Promise<() => Re
   }
 }
 
-function warn(target: string, { load, fault }: Drill): void {
+function warn(target: string, drill: Drill): void {
   say(
-    `On ${target}, which others may be using: ${load.rate} requests/s for links of the drill, which are removed again, and`,
+    `On ${target}, which others may be using: ${drill.load.rate} requests/s for links of the drill, which are removed`,
   )
-  say(`${fault.what}, for about ${fault.seconds} s.`)
+  say(`again; and ${drill.fault.what}, for about ${secondsOf(drill, { short })} s.`)
 }
 
 function conclude(report: Report, log: string): void {

@@ -73,7 +73,7 @@ function lines(marks: readonly Mark[]): NonNullable<LineSeriesOption['markLine']
     silent: true,
     symbol: 'none',
     lineStyle: { color: '#333', type: 'dotted' },
-    data: marks.map(({ atS, what }) => ({ xAxis: atS, label: { formatter: what, position: 'insideEndTop', fontSize: 10 } })),
+    data: marks.map(({ atS, what }) => ({ xAxis: atS, label: { formatter: what, position: 'insideMiddleTop', fontSize: 10 } })),
   } // prettier-ignore
 }
 

@@ -45,5 +45,5 @@ export interface Lived {
 }
 
 /** Of the fault. */
-export const secondsOf = ({ fault }: Drill, { short }: Options): number =>
+export const secondsOf = ({ fault }: Drill, { short }: Pick<Options, 'short'>): number =>
   short && !fault.fixed ? Math.max(4, fault.seconds / 2) : fault.seconds

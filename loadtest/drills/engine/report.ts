@@ -178,7 +178,7 @@ function failures({ baseline, fault, recovery, after, moments }: Seen): Table {
 function alerts({ drill, rung, seen }: Lived): Table {
   const title = 'Alerts'
   if (rung === undefined || seen === undefined) {
-    const note = 'Not checked: nobody looked at a Prometheus. In earnest these are expected.'
+    const note = 'Not checked: this needs the Prometheus of MODE=docker. In earnest these are expected.'
     return { title, note, head: ['alert', 'rang'], rows: drill.alerts.map((name) => [name, 'not checked']) }
   }
   const { injectedMs } = seen.moments
