@@ -86,15 +86,19 @@ export async function openDoor<Name extends string>(order: DoorOrder<Name>): Pro
 
 /** Containers with one of these labels, their networks and volumes: gone, and their data with them. */
 export async function removeLabelled(labels: readonly string[]): Promise<void> {
-  const listed = async (kind: string, label: string): Promise<string[]> =>
-    (
-      await docker([kind, 'ls', '--quiet', ...(kind === 'container' ? ['--all'] : []), '--filter', `label=${label}`])
-    ).text
-      .split('\n')
-      .filter((id) => id !== '')
-  for (const kind of ['container', 'network', 'volume']) {
-    const ids = (await Promise.all(labels.map((label) => listed(kind, label)))).flat()
-    if (ids.length === 0) continue
-    await docker([kind, 'rm', ...(kind === 'network' ? [] : ['--force']), ...(kind === 'container' ? ['--volumes'] : []), ...ids]) // prettier-ignore
+  for (const kind of ['container', 'network', 'volume'] as const) {
+    // A busy engine lets go of a network some time after its containers.
+    await until(() => removedAll(kind, labels), 30_000, 200)
   }
+}
+
+const listing = { container: ['--all'], network: [], volume: [] }
+const removal = { container: ['--force', '--volumes'], network: [], volume: ['--force'] }
+
+async function removedAll(kind: keyof typeof listing, labels: readonly string[]): Promise<boolean> {
+  const lists = await Promise.all(
+    labels.map((label) => docker([kind, 'ls', '--quiet', ...listing[kind], '--filter', `label=${label}`])),
+  )
+  const ids = lists.flatMap(({ text }) => text.split('\n').filter((id) => id !== ''))
+  return ids.length === 0 || (await docker([kind, 'rm', ...removal[kind], ...ids])).code === 0
 }
