@@ -221,10 +221,11 @@ export class Life {
     await this.#appliance?.close().catch(() => undefined)
   }
 
-  /** Undefined: nobody looked, or not all the time. */
+  /** From the fault on: while it starts, QuickLink is down. Undefined: nobody looked, or not all the time. */
   #rung(): Lived['rung'] {
     const silentMs = this.#alerts?.silentMs() ?? 0
-    if (silentMs <= blindMs) return this.#alerts?.rung
+    const { injectedMs } = this.#moments
+    if (silentMs <= blindMs) return this.#alerts?.rung.filter(({ toMs = Infinity }) => toMs >= injectedMs)
     this.doubts.push(`Prometheus did not answer for ${Math.round(silentMs / 1000)} s, so what rang is not known.`)
     return undefined
   }

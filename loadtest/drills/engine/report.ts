@@ -188,7 +188,7 @@ function alerts({ drill, rung, seen }: Lived): Table {
   const silent = drill.alerts.filter((name) => !rung.some((each) => each.name === name))
   return {
     title,
-    note: `By Prometheus's own account, in seconds from the fault. The rules are those of prometheus/alerts.yml, their windows and waits divided by ${factor}, their thresholds as they are. Before the fault none rang.`,
+    note: `By Prometheus's own account, in seconds from the fault. The rules are those of prometheus/alerts.yml, their windows and waits divided by ${factor}, their thresholds as they are. When the fault began none rang.`,
     head: ['alert', 'severity', 'expected', 'rang at', 'over at'],
     rows: [
       ...rung.map(({ name, severity, fromMs, toMs }) => [name, severity, why(name), at(fromMs), at(toMs)]),
