@@ -47,10 +47,7 @@ const maxQueuedBytes = 1024 * 1024
 const resolver = new Resolver({ timeout: 250, tries: 1 })
 const lookup: LookupFunction = (name, _options, done) => {
   resolver.resolve4(name, (error, addresses) => {
-    done(
-      error,
-      (addresses ?? []).map((address) => ({ address, family: 4 })),
-    )
+    done(error, error ? [] : addresses.map((address) => ({ address, family: 4 })))
   })
 }
 
