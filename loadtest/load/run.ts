@@ -79,6 +79,7 @@ function envOf({ settings, url, target, k6 }: Order, { prefix, seed, links }: Da
 
 function aboutOf({ name, target, k6, settings }: Order, { about, checks, excuses }: Scenario, measured: Measured, dataset: Dataset) {
   const rates = promisedPhases(measured).map((phase) => `${phase.name} ${short(measured.plan.rates.get(phase.name) ?? NaN)}/s for ${short(phase.toS - phase.fromS)} s`)
+  const backS = recoveryS(measured)
   return {
     name,
     title: `${about} ${rates.join(', ')}.`,
@@ -92,7 +93,7 @@ function aboutOf({ name, target, k6, settings }: Order, { about, checks, excuses
       seed: dataset.seed,
       // What is k6's own may be an address with a password.
       ...Object.fromEntries(Object.entries(settings).filter(([knob]) => !knob.startsWith('K6_'))),
-      ...('redisBackMs' in measured.notes ? { 'Redis answers again after': `${short(recoveryS(measured))} s` } : {}),
+      ...(Number.isFinite(backS) ? { 'Redis answers again after': `${short(backS)} s` } : {}),
     },
   }
 } // prettier-ignore
