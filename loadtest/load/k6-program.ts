@@ -1,6 +1,6 @@
 // Which k6 runs the scenarios: the one of this machine, or, beside a QuickLink in Docker, the container of the compose
 // profile `load`.
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { Refusal, projectDir } from '../../embedded/paths.ts'
 import { onPath } from '../../embedded/redis-process.ts'
@@ -22,8 +22,12 @@ interface Command {
   readonly file: string
   readonly args: readonly string[]
   readonly environment: NodeJS.ProcessEnv
+  /** A Ctrl-C at the terminal is not for it: it would go and leave k6 behind. */
+  readonly detached: boolean
   /** Of k6, when the command that was started has this one. */
   pid(started: number | undefined): number | undefined
+  /** As Ctrl-C to k6: it ends by itself, soon. */
+  stop(started: ChildProcess): void
 }
 
 /** Other K6_… of the caller would change the load. */
@@ -41,7 +45,9 @@ const ofThisMachine = (file: string): Omit<K6, 'version'> => ({
     file,
     args,
     environment: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...always, ...env },
+    detached: false,
     pid: (started) => started,
+    stop: (started) => void started.kill('SIGINT'),
   }),
 })
 
@@ -61,7 +67,10 @@ const inContainer: Omit<K6, 'version'> = {
       file: 'docker',
       args: [...run, ...named, 'k6', ...args],
       environment: { ...process.env, ...handed },
+      detached: true,
       pid: () => pidOfContainer(name),
+      stop: () =>
+        void spawn('docker', ['kill', '--signal=INT', name], { stdio: 'ignore' }).on('error', () => undefined),
     }
   },
 }

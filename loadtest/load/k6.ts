@@ -74,7 +74,11 @@ const thresholdsCrossed = 99
 export function runK6(k6: K6, name: string, env: K6Env, answers: Answers): K6Run {
   const written = 'K6_PROMETHEUS_RW_SERVER_URL' in { ...k6.env, ...env } ? ['--out=experimental-prometheus-rw'] : []
   const run = k6.command(['run', '--quiet', '--no-color', '--out=csv=-', ...written, k6.script(name)], env)
-  const child = spawn(run.file, run.args, { stdio: ['ignore', 'pipe', 'pipe'], env: run.environment })
+  const child = spawn(run.file, run.args, {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: run.environment,
+    detached: run.detached,
+  })
   let summary: string | undefined
   createInterface(child.stdout).on('line', (line) => {
     // handleSummary of lib/plan.ts writes it behind the samples.
@@ -94,7 +98,13 @@ export function runK6(k6: K6, name: string, env: K6Env, answers: Answers): K6Run
       else reject(new Error(`k6 ended with ${code ?? 'a signal'}: ${said.slice(-5).join('; ')}`))
     })
   })
-  return { pid: () => run.pid(child.pid), ended, stop: () => child.kill('SIGINT') }
+  return {
+    pid: () => run.pid(child.pid),
+    ended,
+    stop: () => {
+      run.stop(child)
+    },
+  }
 }
 
 interface Metric {
