@@ -152,10 +152,14 @@ function serverPoints(patient: Patient): Point[] {
       name: 'Circuit breaker for Redis',
       ask: async () => {
         if (!patient.redis) return 'not here'
-        const state = /quicklink_breaker_state\{dependency="redis",state="(\w+)"\} 1/.exec(await ops('/metrics'))?.[1]
+        // One line per state; where workers differ, several of them are 1.
+        const found = (await ops('/metrics')).matchAll(
+          /^quicklink_breaker_state\{dependency="redis",state="(\w+)"\} 1$/gm,
+        )
+        const states = Array.from(found, ([, state]) => state).join(' and ')
         const { breakerFailures, breakerWindowMs, breakerOpenMs } = await settings()
         const rule = `more than ${String(breakerFailures)} failures in ${String(breakerWindowMs)} ms open it for ${String(breakerOpenMs)} ms`
-        return finding(state === 'closed', `${state ?? 'none'}; ${rule}`)
+        return finding(states === 'closed', `${states || 'none'}; ${rule}`)
       },
     },
     {
