@@ -39,7 +39,7 @@ export function createAbsentCodes(options: AbsentCodesOptions): AbsentCodes {
     const address = clientAddress(peer, forwardedFor, options.trusts)
     return options.allowed(address) ? notCounted : subscriberOf(address)
   }
-  // Reading an address takes as long as the rest of a 404. What comes over X-Forwarded-For is the sender's choice, and long.
+  // A scanner's address is read once, not with every 404. What comes over X-Forwarded-For is the sender's choice, and long.
   const direct = new LRUCache<string, string>({
     max: options.addresses,
     memoMethod: (peer) => countedAs(peer, undefined),
