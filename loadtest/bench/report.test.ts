@@ -30,7 +30,13 @@ const result: Result = {
   machine: { cores: 2 },
   config: { seconds: 3 },
   targets: judge(measured),
-  scrape: null,
+  scrape: {
+    workers: 8,
+    samples: 10_000,
+    rounds: 50,
+    scraped: { all: { usualMs: 2, worstMs: 9, over: 3 }, own: { usualMs: 1, worstMs: 1.5, over: 0 } },
+    quiet: { all: { usualMs: 1, worstMs: 6, over: 1 }, own: { usualMs: 0.1, worstMs: 0.2, over: 0 } },
+  },
   memory: {
     links: 1_000_000,
     redisBytesPerKey: 250,
@@ -55,6 +61,8 @@ test('the report names every subject and target, what was missed, and the memory
   expect(text).toContain('| tier-2 hit ÷ bare `node:http`, CPU per request | ≤ 3 | 4 x | **missed** |')
   expect(text).toContain('| Redis, one key per link | 250 | 25 GB |')
   expect(text).toContain('![Latency against load](plot.svg)')
+  expect(text).toContain('own work in one stall was usually 1 ms, at worst 1.5 ms (0 of 50 above 5 ms)')
+  expect(text).toContain('without a scrape usually 1 ms, at worst 6 ms (1 of 50 above 5 ms)')
   expect(text).not.toContain('*, the generator')
   expect(markdown({ ...result, openLoop: [{ ...row, generatorBusy: 1 }] }, undefined)).toContain('| raw * | 50 % |')
 })

@@ -1,6 +1,13 @@
 // A result, as a person reads it. Nothing stands here that is not in the JSON.
 import { short, table } from '../report/text.ts'
-import type { MemoryResult, OpenLoopRow, Result, SubjectResult } from './results.ts'
+import {
+  stallBoundMs,
+  type MemoryResult,
+  type OpenLoopRow,
+  type Result,
+  type Scrape,
+  type SubjectResult,
+} from './results.ts'
 import type { Spread } from '../measure/stats.ts'
 
 export function markdown(result: Result, plot: string | undefined): string {
@@ -32,8 +39,7 @@ export function markdown(result: Result, plot: string | undefined): string {
       : [
           '## /metrics',
           '',
-          `${scrape.workers} workers, ${scrape.samples} samples: the longest stall of a worker's event loop was ${short(scrape.scrapedMs)} ms`,
-          `while it was scraped ten times a second, and ${short(scrape.quietMs)} ms while it was not.`,
+          `${scrape.workers} workers, ${scrape.samples} samples, ${scrape.rounds} scrapes and as many rounds without: ${stallsText(scrape)}.`,
           '',
         ]),
     '## Machine and configuration',
@@ -97,4 +103,14 @@ function memoryPart({ links, redisBytesPerKey, postgresBytesPerRow, workerBytes 
     `A worker takes ${short(workerBytes.idle / 1e6)} MB at rest and ${short(workerBytes.loaded / 1e6)} MB after full load.`,
     '',
   ]
+}
+
+/** On few cores, a worker waits while another process has its core; only its own work is of QuickLink's making. */
+export function stallsText({ rounds, scraped, quiet }: Scrape): string {
+  const text = ({ usualMs, worstMs, over }: typeof scraped.all): string =>
+    `usually ${short(usualMs)} ms, at worst ${short(worstMs)} ms (${over} of ${rounds} above ${stallBoundMs} ms)`
+  return (
+    `a worker's own work in one stall was ${text(scraped.own)}; with its waiting for a core the stall was ` +
+    `${text(scraped.all)}, and without a scrape ${text(quiet.all)}`
+  )
 }

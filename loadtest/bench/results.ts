@@ -43,6 +43,33 @@ export interface Target {
   readonly met: boolean
 }
 
+/** A scrape should not stall a worker for longer. */
+export const stallBoundMs = 5
+
+interface OverRounds {
+  /** The median of the rounds. */
+  readonly usualMs: number
+  readonly worstMs: number
+  /** Rounds above the bound. */
+  readonly over: number
+}
+
+/** The worst stall of any worker's event loop, round by round. */
+export interface StallSummary {
+  readonly all: OverRounds
+  /** What the worker itself worked in one stall: the rest is waiting for a core. */
+  readonly own: OverRounds
+}
+
+export interface Scrape {
+  readonly workers: number
+  readonly samples: number
+  readonly rounds: number
+  readonly scraped: StallSummary
+  /** Rounds of the same length, between the others. */
+  readonly quiet: StallSummary
+}
+
 export interface Result {
   readonly at: string
   readonly commit: string
@@ -54,7 +81,7 @@ export interface Result {
   readonly subjects: Readonly<Record<string, SubjectResult>>
   readonly hotKeyReadsPerS: number
   readonly tier1Entries: { readonly held: number; readonly bound: number }
-  readonly scrape: { readonly workers: number; readonly samples: number; readonly quietMs: number; readonly scrapedMs: number } | null
+  readonly scrape: Scrape | null
   readonly targets: readonly Target[]
   readonly openLoop: readonly OpenLoopRow[]
   readonly memory: MemoryResult | null

@@ -5,22 +5,25 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { hotCode, linkCount, type Arena } from './arena.ts'
 import { ask } from './ask.ts'
+import { stallsText } from './report.ts'
+import { spreadOf } from '../measure/stats.ts'
+import { stallBoundMs, type Scrape, type StallSummary } from './results.ts'
+import type { Stall } from './stall-probe.ts'
 import { familyPids } from '../measure/cpu.ts'
-import type { Result } from './results.ts'
+import { waitFor } from '../../server/testing/wait-for.ts'
 
 const workers = 8
-const rounds = 30
+const rounds = 50
 /** Of each worker, beside its own: 10,000 on the page. */
 const moreSamples = 1_200
 
-export async function measureScrape(arena: Arena, say: (line: string) => void): Promise<Result['scrape']> {
+export async function measureScrape(arena: Arena, say: (line: string) => void): Promise<Scrape> {
   const dir = mkdtempSync(join(tmpdir(), 'quicklink-bench-'))
-  const file = join(dir, 'stalls')
   const probe = new URL('stall-probe.ts', import.meta.url).href
   const env = {
     WORKERS: String(workers),
     NODE_OPTIONS: `--import ${probe}`,
-    QL_STALL_FILE: file,
+    QL_STALL_DIR: dir,
     QL_MORE_SAMPLES: String(moreSamples),
   }
   // No Redis: its passes are not what is measured.
@@ -29,28 +32,48 @@ export async function measureScrape(arena: Arena, say: (line: string) => void): 
     for (let n = 0; n < 200; n++) await ask(server.url, n % 2 === 0 ? `/${hotCode}` : `/link-${n % linkCount}`)
     const scrape = async (): Promise<string> => (await ask(server.opsUrl, '/metrics')).text
     const samples = (await scrape()).split('\n').filter((line) => line !== '' && !line.startsWith('#')).length
-    const longest = async (work: () => Promise<unknown>): Promise<number> => {
-      await stalls(server.pid, file)
-      for (let n = 0; n < rounds; n++) {
-        await work()
-        await pause(100)
-      }
-      return Math.max(...(await stalls(server.pid, file)))
+    const worstIn = async (work: () => Promise<unknown>): Promise<Stall> => {
+      await stalls(server.pid, dir)
+      await work()
+      return worst(await stalls(server.pid, dir))
     }
-    const quietMs = await longest(() => Promise.resolve())
-    const scrapedMs = await longest(scrape)
-    say(`/metrics: ${samples} samples, stalls of ${scrapedMs.toFixed(1)} ms, without it ${quietMs.toFixed(1)} ms`)
-    return { workers, samples, quietMs, scrapedMs }
+    const quiet: Stall[] = []
+    const scraped: Stall[] = []
+    for (let n = 0; n < rounds; n++) {
+      const beganMs = performance.now()
+      scraped.push(await worstIn(scrape))
+      const tookMs = performance.now() - beganMs
+      quiet.push(await worstIn(() => pause(tookMs)))
+    }
+    const result = { workers, samples, rounds, quiet: summary(quiet), scraped: summary(scraped) }
+    say(`/metrics: ${samples} samples; stalls: ${stallsText(result)}`)
+    return result
   } finally {
     await server.stop()
     rmSync(dir, { recursive: true })
   }
 }
 
-/** Of each worker since the last time, in milliseconds. */
-async function stalls(pid: number, file: string): Promise<number[]> {
-  rmSync(file, { force: true })
-  for (const worker of familyPids(pid).slice(1)) process.kill(worker, 'SIGUSR2')
-  await pause(200)
-  return readFileSync(file, 'utf8').trim().split('\n').map((line) => Number(line.split(' ')[1])) // prettier-ignore
+const worst = (all: readonly Stall[]): Stall => ({
+  ms: Math.max(...all.map(({ ms }) => ms)),
+  ownMs: Math.max(...all.map(({ ownMs }) => ownMs)),
+})
+
+const summary = (all: readonly Stall[]): StallSummary => ({
+  all: overRounds(all.map(({ ms }) => ms)),
+  own: overRounds(all.map(({ ownMs }) => ownMs)),
+})
+
+const overRounds = (ms: readonly number[]): StallSummary['all'] => ({
+  usualMs: spreadOf(ms).median,
+  worstMs: Math.max(...ms),
+  over: ms.filter((one) => one > stallBoundMs).length,
+})
+
+/** Of each worker since the last time. */
+async function stalls(pid: number, dir: string): Promise<Stall[]> {
+  const pids = familyPids(pid).slice(1)
+  for (const worker of pids) rmSync(join(dir, String(worker)), { force: true })
+  for (const worker of pids) process.kill(worker, 'SIGUSR2')
+  return waitFor(() => pids.map((worker) => JSON.parse(readFileSync(join(dir, String(worker)), 'utf8')) as Stall))
 }

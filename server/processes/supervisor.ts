@@ -17,7 +17,7 @@ import { createHealth } from '../telemetry/health.ts'
 import { describeError, type Log } from '../telemetry/log.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import { startOpsServer, type OpsServer, type Phase } from '../telemetry/ops-server.ts'
-import type { MetricData, Status } from '../telemetry/report.ts'
+import { Reporter, type Status } from '../telemetry/report.ts'
 
 export interface SupervisorDeps<Boot> {
   readonly log: Log
@@ -64,11 +64,10 @@ export async function supervise<Boot>(config: Config, deps: SupervisorDeps<Boot>
       ending.resolve({ stop: signal })
     })
   }
-  const own = async (): Promise<MetricData[]> => (await metrics.registry.getMetricsAsJSON()) as unknown as MetricData[]
   const all: Supervision<Boot> = {
     config,
     deps,
-    fleet: new Fleet({ own }),
+    fleet: new Fleet(),
     end: ending.resolve,
     count: createCounterDesk(limits.createWindowS),
     clicks: createClickBooks(countIn(metrics)),
@@ -78,6 +77,7 @@ export async function supervise<Boot>(config: Config, deps: SupervisorDeps<Boot>
     served: false,
     crew: undefined,
   }
+  reportOwn(all)
   await refuseTakenPort(config)
   const ops = await startOps(all)
   const crew = gather(all)
@@ -95,6 +95,25 @@ export async function supervise<Boot>(config: Config, deps: SupervisorDeps<Boot>
   if ('refused' in end) throw new Refused(end.refused)
   if (clean) log.info('stopped')
   else log.warn('stopped; a worker did not finish in time and was killed')
+}
+
+/** The primary's own samples: as if it were a worker, without the way between. */
+function reportOwn<Boot>({ deps, fleet }: Supervision<Boot>): void {
+  // Workers are counted from 1.
+  const id = 0
+  const reporter = new Reporter(
+    deps.metrics.registry,
+    () => ({}),
+    (slice) => {
+      fleet.received(id, slice)
+      return Promise.resolve()
+    },
+  )
+  fleet.joined(id, (request) => {
+    reporter.report(request).catch((error: unknown) => {
+      deps.log.error({ err: error }, 'the metrics of the primary process could not be read')
+    })
+  })
 }
 
 function gather<Boot>(all: Supervision<Boot>): Crew<Boot> {

@@ -7,7 +7,7 @@ import { PrimaryCounters } from '../limits/primary-counters.ts'
 import { refusal } from './refusal.ts'
 import type { Log } from '../telemetry/log.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
-import { createReporter } from '../telemetry/report.ts'
+import { Reporter } from '../telemetry/report.ts'
 
 interface RunningApp {
   readonly port: number
@@ -30,8 +30,8 @@ export interface WorkerDeps<Boot> {
   ): Promise<RunningApp>
 }
 
-/** If it is killed, at most the counts of this time are lost to the totals. */
-const reportEveryMs = 5000
+/** If it is killed, at most the counts of this time are lost to the totals. Random, so that workers do not fall in step. */
+const reportEveryMs = { least: 3000, most: 5000 } as const
 
 /** Resolves when the message has left, or cannot any more. */
 const tell = (message: ToPrimary): Promise<void> =>
@@ -51,7 +51,7 @@ export async function work<Boot>(config: Config, deps: WorkerDeps<Boot>): Promis
   const counters = new PrimaryCounters((question) => void tell(question), limits.primaryMs)
   let app: RunningApp | undefined
   let stopping = false
-  const reporter = createReporter(metrics.registry, () => app?.status() ?? {}, tell)
+  const reporter = new Reporter(metrics.registry, () => app?.status() ?? {}, tell)
   const report = (request?: number): Promise<void> =>
     reporter.report(request).catch((error: unknown) => {
       log.error({ err: error }, 'the metrics could not be reported')
@@ -84,8 +84,14 @@ export async function work<Boot>(config: Config, deps: WorkerDeps<Boot>): Promis
     if (message.type === 'collect') void report(message.request)
     if (message.type === 'stop') void stop()
   })
-  setInterval(() => void report(), reportEveryMs).unref()
+  const keepReporting = (): void => {
+    const { least, most } = reportEveryMs
+    setTimeout(() => void report().then(keepReporting), least + Math.random() * (most - least)).unref()
+  }
   await tell({ type: 'hello' })
+  // The first is the long one, with all the names: nobody is served yet.
+  await report()
+  keepReporting()
 
   try {
     const reportClicks = (news: ClicksReport): void => void tell(news)

@@ -1,7 +1,8 @@
+import { Gauge } from 'prom-client'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { Fleet } from './fleet.ts'
 import { createMetrics, type Metrics } from './metrics.ts'
-import { createReporter, type MetricData, type ReportSlice } from './report.ts'
+import { Reporter, type ReportSlice } from './report.ts'
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
@@ -14,18 +15,21 @@ afterEach(() => {
 const piped = (slice: ReportSlice): ReportSlice => JSON.parse(JSON.stringify(slice)) as ReportSlice
 
 const fleetOf = (deadlineMs = 1000): Fleet => {
-  const { registry } = createMetrics()
-  return new Fleet({ own: async () => (await registry.getMetricsAsJSON()) as unknown as MetricData[], deadlineMs })
+  const fleet = new Fleet({ deadlineMs })
+  join(fleet, 0) // the primary
+  return fleet
 }
 
 interface FakeWorker {
   readonly metrics: Metrics
   push(): Promise<void>
+  /** It has been asked, and has told everything. */
+  told(): Promise<unknown>
 }
 
 function join(fleet: Fleet, id: number, options: { silent?: boolean } = {}): FakeWorker {
   const metrics = createMetrics()
-  const reporter = createReporter(
+  const reporter = new Reporter(
     metrics.registry,
     () => ({ worker: id }),
     (slice) => {
@@ -33,10 +37,11 @@ function join(fleet: Fleet, id: number, options: { silent?: boolean } = {}): Fak
       return Promise.resolve()
     },
   )
+  const told = Promise.withResolvers<unknown>()
   fleet.joined(id, (request) => {
-    if (!options.silent) void reporter.report(request)
+    if (!options.silent) told.resolve(reporter.report(request))
   })
-  return { metrics, push: () => reporter.report() }
+  return { metrics, push: () => reporter.report(), told: () => told.promise }
 }
 
 const sampleOf = async (fleet: Fleet, series: string): Promise<number | undefined> => {
@@ -103,9 +108,11 @@ test('a silent worker delays a scrape by one deadline at most, and its totals do
   silent.metrics.redirect(302, 0.1)
   silent.metrics.clicksSpooled.set(5)
   await silent.push()
-  join(fleet, 2).metrics.redirect(302, 0.1)
+  const other = join(fleet, 2)
+  other.metrics.redirect(302, 0.1)
   const text = fleet.text()
   await vi.advanceTimersByTimeAsync(999)
+  await other.told()
   const before = await Promise.race([text, Promise.resolve('waiting')])
   expect(before).toBe('waiting')
   await vi.advanceTimersByTimeAsync(1)
@@ -128,6 +135,7 @@ test('statuses come by worker; a silent one has none', async () => {
   join(fleet, 2, { silent: true })
   expect((await fleet.collect()).statuses).toEqual(
     new Map<number, unknown>([
+      [0, { worker: 0 }],
       [1, { worker: 1 }],
       [2, undefined],
     ]),
@@ -138,26 +146,55 @@ test('with no worker at all the names are there', async () => {
   expect(await sampleOf(fleetOf(), 'quicklink_redirects_total{status="302"}')).toBe(0)
 })
 
-test('10,000 samples are reported in slices of at most 500', async () => {
+test('10,000 samples are reported in small slices, named once, and written without holding up anyone', async () => {
+  vi.useRealTimers()
   const values = Array.from({ length: 10_000 }, (_, i) => ({ labels: { i }, value: i }))
   const big = { name: 'big_total', help: '', type: 'counter', aggregator: 'sum', values }
   const metrics = createMetrics()
   metrics.registry.registerMetric({ name: 'big_total', get: () => Promise.resolve(big) } as never)
-  const sizes: number[] = []
+  const slices: ReportSlice[] = []
   const fleet = fleetOf()
   fleet.joined(1, () => undefined)
-  const reporter = createReporter(
+  const reporter = new Reporter(
     metrics.registry,
     () => ({}),
     (slice) => {
-      sizes.push(slice.metrics.reduce((all, metric) => all + metric.values.length, 0))
+      slices.push(slice)
       fleet.received(1, piped(slice))
       return Promise.resolve()
     },
   )
-  await reporter.report(1)
-  expect(Math.max(...sizes)).toBe(500)
+  await reporter.report()
+  expect(Math.max(...slices.map(({ values }) => values.length))).toBeLessThan(200)
+  slices.length = 0
+  await reporter.report()
+  expect(slices.flatMap(({ named }) => named)).toEqual([])
   fleet.left(1)
-  const { metrics: merged } = await fleet.collect()
-  expect(merged.find(({ name }) => name === 'big_total')?.values).toHaveLength(10_000)
+  let turns = 0
+  const turning = setInterval(() => turns++, 1)
+  const text = await fleet.text()
+  clearInterval(turning)
+  expect(turns).toBeGreaterThanOrEqual(15)
+  expect(text.split('\n').filter((line) => line.includes('big_total'))).toEqual([
+    '# HELP big_total ',
+    '# TYPE big_total counter',
+    ...values.map(({ value }) => `big_total{i="${value}"} ${value}`),
+  ])
+})
+
+test('two reports at once do not mix', async () => {
+  const fleet = fleetOf()
+  const { metrics, push } = join(fleet, 1)
+  metrics.redirect(302, 0.1)
+  await Promise.all([push(), push()])
+  expect(await sampleOf(fleet, 'quicklink_redirects_total{status="302"}')).toBe(1)
+})
+
+test('one that has nothing to say does not weigh in an average', async () => {
+  const fleet = fleetOf()
+  for (const [id, value] of [NaN, 3, 5].entries()) {
+    const { registry } = join(fleet, id + 1).metrics
+    new Gauge({ name: 'lag', help: 'Lag', aggregator: 'average', registers: [registry] }).set(value)
+  }
+  expect(await sampleOf(fleet, 'lag')).toBe(4)
 })

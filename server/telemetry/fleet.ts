@@ -1,77 +1,70 @@
 // The primary's view of all workers. A worker that does not answer in time, or has died, still counts with the totals
 // it reported last, so that no counter ever goes back. Its gauges are dropped: they say something about now.
-import { merge, totalsOf, toText } from './merge.ts'
-import type { MetricData, ReportSlice, Status } from './report.ts'
-
-interface Snapshot {
-  readonly report: number
-  readonly metrics: readonly MetricData[]
-  readonly status: Status
-}
+import { setTimeout as pause } from 'node:timers/promises'
+import { Page, type Samples, type Series } from './merge.ts'
+import type { ReportSlice, Status } from './report.ts'
 
 interface Member {
   readonly ask: (request: number) => void
-  /** Reports under way: the slices so far. */
-  readonly partial: Map<number, MetricData[]>
-  last: Snapshot | undefined
+  /** Every series that it has named, by its number. */
+  readonly series: Series[]
+  /** The report under way. */
+  partial: Map<Series, number>
+  samples: Samples
+  status: Status | undefined
   answered: number
 }
 
-export interface FleetReport {
-  readonly metrics: readonly MetricData[]
-  /** By worker; undefined: it did not answer in time. */
+interface FleetReport {
+  /** Of everyone, the dead included. */
+  readonly samples: readonly Samples[]
+  /** By process; undefined: it did not answer in time. */
   readonly statuses: ReadonlyMap<number, Status | undefined>
 }
 
-interface FleetOptions {
-  /** The primary's own samples. */
-  readonly own: () => Promise<readonly MetricData[]>
-  readonly deadlineMs?: number
-}
-
-/** More reports than this at once from one worker means that it lost its thread: the oldest is forgotten. */
-const maxPartialReports = 8
+/** Lines of a page written at a time: a fraction of a millisecond of work. */
+const pieceLines = 500
 
 export class Fleet {
-  readonly #own: FleetOptions['own']
   readonly #deadlineMs: number
+  readonly #page = new Page()
   readonly #members = new Map<number, Member>()
-  #graveyard: readonly MetricData[] = []
+  #graveyard: Samples = new Map()
   #requests = 0
   #collecting: Promise<FleetReport> | undefined
   #onAnswer: (() => void) | undefined
 
-  constructor({ own, deadlineMs = 1000 }: FleetOptions) {
-    this.#own = own
+  constructor({ deadlineMs = 1000 }: { readonly deadlineMs?: number } = {}) {
     this.#deadlineMs = deadlineMs
   }
 
   joined(id: number, ask: (request: number) => void): void {
-    this.#members.set(id, { ask, partial: new Map(), last: undefined, answered: 0 })
+    const nothing = { series: [], partial: new Map(), samples: new Map(), status: undefined, answered: 0 }
+    this.#members.set(id, { ask, ...nothing })
   }
 
   received(id: number, slice: ReportSlice): void {
     const member = this.#members.get(id)
     if (!member) return
-    const metrics = [...(member.partial.get(slice.report) ?? []), ...slice.metrics]
-    member.partial.set(slice.report, metrics)
-    if (slice.status === undefined) {
-      const [oldest] = member.partial.keys()
-      if (member.partial.size > maxPartialReports && oldest !== undefined) member.partial.delete(oldest)
-      return
-    }
-    member.partial.delete(slice.report)
-    // Of two overlapping reports the one that began later knows more, whichever ends first.
-    if (slice.report > (member.last?.report ?? 0)) {
-      member.last = { report: slice.report, metrics, status: slice.status }
-    }
+    for (const named of slice.named) member.series.push(...this.#page.seriesOf(named))
+    slice.series.forEach((number, i) => {
+      member.partial.set(member.series[number] as Series, slice.values[i] as number)
+    })
+    if (slice.status === undefined) return
+    member.samples = member.partial
+    member.partial = new Map()
+    member.status = slice.status
     member.answered = Math.max(member.answered, slice.request ?? 0)
     this.#onAnswer?.()
   }
 
   left(id: number): void {
-    const last = this.#members.get(id)?.last
-    if (last) this.#graveyard = merge([this.#graveyard, totalsOf(last.metrics)])
+    const member = this.#members.get(id)
+    if (member) {
+      const totals = new Map(this.#graveyard)
+      for (const [series, value] of totalsOf(member.samples)) totals.set(series, value + (totals.get(series) ?? 0))
+      this.#graveyard = totals
+    }
     this.#members.delete(id)
     this.#onAnswer?.()
   }
@@ -84,23 +77,32 @@ export class Fleet {
     return this.#collecting
   }
 
+  /** In pieces, with a pause after each: where cores are few, the workers wait for the one that this takes. */
   async text(): Promise<string> {
-    return toText((await this.collect()).metrics)
+    const { samples } = await this.collect()
+    const pieces: string[] = []
+    let lines: string[] = []
+    for (const line of this.#page.lines(samples)) {
+      if (lines.push(line) < pieceLines) continue
+      pieces.push(lines.join('\n'))
+      lines = []
+      await pause(1)
+    }
+    return [...pieces, ...lines, ''].join('\n')
   }
 
   async #collectNow(): Promise<FleetReport> {
     const request = ++this.#requests
     await this.#askEveryone(request)
-    const lists = [await this.#own()]
-    // Nothing is awaited from here on: a worker that leaves is counted either as a member or in the graveyard.
-    lists.push(this.#graveyard)
+    // Nothing is awaited from here on: one that leaves is counted either as a member or in the graveyard.
+    const samples = [this.#graveyard]
     const statuses = new Map<number, Status | undefined>()
-    for (const [id, { last, answered }] of this.#members) {
-      const inTime = answered >= request
-      statuses.set(id, inTime ? last?.status : undefined)
-      if (last) lists.push(inTime ? last.metrics : totalsOf(last.metrics))
+    for (const [id, member] of this.#members) {
+      const inTime = member.answered >= request
+      statuses.set(id, inTime ? member.status : undefined)
+      samples.push(inTime ? member.samples : totalsOf(member.samples))
     }
-    return { metrics: merge(lists), statuses }
+    return { samples, statuses }
   }
 
   /**
@@ -135,3 +137,6 @@ export class Fleet {
     })
   }
 }
+
+/** A gauge says something about now, and so is not told of those who are silent or gone. */
+const totalsOf = (samples: Samples): Samples => new Map([...samples].filter(([{ grows }]) => grows))

@@ -1,11 +1,10 @@
-// Samples of several processes become one list: counters and histograms summed, each gauge by its own aggregator.
-import { Registry, type Metric } from 'prom-client'
-import type { MetricData, Sample } from './report.ts'
+// Samples of several processes become one page: counters and histograms summed, each gauge by its own aggregator.
+import type { Named } from './report.ts'
 
 type Combine = (values: readonly number[]) => number
 
 const sum: Combine = (values) => values.reduce((all, value) => all + value, 0)
-const combine: Record<Exclude<MetricData['aggregator'], 'omit'>, Combine> = {
+const combine: Record<Named['aggregator'], Combine> = {
   sum,
   first: (values) => values[0] as number,
   min: (values) => Math.min(...values),
@@ -13,46 +12,46 @@ const combine: Record<Exclude<MetricData['aggregator'], 'omit'>, Combine> = {
   average: (values) => sum(values) / values.length,
 }
 
-interface Gathered {
-  readonly metric: MetricData
-  readonly series: Map<string, { sample: Sample; values: number[] }>
+interface Family {
+  readonly head: string
+  readonly combine: Combine
+  readonly series: Map<string, Series>
 }
 
-function keyOf(sample: Sample): string {
-  let key = sample.metricName ?? ''
-  for (const label of Object.keys(sample.labels).sort()) key += `\0${label}\0${sample.labels[label]}`
-  return key
+/** The same object for all processes. */
+export interface Series {
+  /** `name{label="value"}` */
+  readonly line: string
+  /** It only ever grows, and so outlives its process. */
+  readonly grows: boolean
 }
 
-export function merge(lists: readonly (readonly MetricData[])[]): MetricData[] {
-  const byName = new Map<string, Gathered>()
-  for (const metric of lists.flat()) {
-    let gathered = byName.get(metric.name)
-    if (!gathered) byName.set(metric.name, (gathered = { metric, series: new Map() }))
-    for (const sample of metric.values) {
-      const key = keyOf(sample)
-      const series = gathered.series.get(key)
-      if (series) series.values.push(sample.value)
-      else gathered.series.set(key, { sample, values: [sample.value] })
+/** What a process told last, by series. */
+export type Samples = ReadonlyMap<Series, number>
+
+export class Page {
+  readonly #families = new Map<string, Family>()
+
+  /** In the order in which they were named. */
+  seriesOf({ metric, head, aggregator, grows, series }: Named): Series[] {
+    let family = this.#families.get(metric)
+    if (!family) this.#families.set(metric, (family = { head, combine: combine[aggregator], series: new Map() }))
+    const known = family.series
+    return series.map((line) => {
+      const same = known.get(line) ?? { line, grows }
+      known.set(line, same)
+      return same
+    })
+  }
+
+  /** The page line by line, so that the caller may pause. A series without a sample has none. */
+  *lines(all: readonly Samples[]): Generator<string> {
+    for (const { head, combine, series } of this.#families.values()) {
+      yield head
+      for (const one of series.values()) {
+        const values = all.flatMap((samples) => samples.get(one) ?? [])
+        if (values.length > 0) yield `${one.line} ${combine(values)}`
+      }
     }
   }
-  return [...byName.values()].flatMap(({ metric, series }) => {
-    if (metric.aggregator === 'omit') return []
-    const combined = combine[metric.aggregator]
-    const values = Array.from(series.values(), ({ sample, values }) => ({ ...sample, value: combined(values) }))
-    return [{ ...metric, values }]
-  })
-}
-
-/** What only ever grows: it outlives its process. */
-export const totalsOf = (metrics: readonly MetricData[]): MetricData[] =>
-  metrics.filter(({ type }) => type === 'counter' || type === 'histogram')
-
-export function toText(metrics: readonly MetricData[]): Promise<string> {
-  const registry = new Registry()
-  for (const metric of metrics) {
-    const wrapped = { name: metric.name, get: () => Promise.resolve(metric) }
-    registry.registerMetric(wrapped as unknown as Metric)
-  }
-  return registry.metrics()
 }
