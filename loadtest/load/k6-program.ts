@@ -2,6 +2,7 @@
 // profile `load`.
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
 import { existsSync } from 'node:fs'
+import { totalmem } from 'node:os'
 import { Refusal, projectDir } from '../../embedded/paths.ts'
 import { onPath } from '../../embedded/redis-process.ts'
 import { pidOfContainer } from './containers.ts'
@@ -38,13 +39,19 @@ const always: K6Env = {
   K6_PROMETHEUS_RW_TREND_STATS: 'p(50),p(99),max',
 }
 
+/**
+ * k6 collects its garbage only when memory asks for it: a collection takes a core from the server for as long as the
+ * slowest answers take. docker-compose.yml says so of the container.
+ */
+const collector: K6Env = { GOGC: 'off', GOMEMLIMIT: `${Math.min(2048, Math.floor(totalmem() / 2 ** 20 / 6))}MiB` }
+
 const ofThisMachine = (file: string): Omit<K6, 'version'> => ({
   env: {},
   script: (name) => `${projectDir}/loadtest/k6/${name}.ts`,
   command: (args, env) => ({
     file,
     args,
-    environment: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...always, ...env },
+    environment: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...collector, ...always, ...env },
     detached: false,
     pid: (started) => started,
     stop: (started) => void started.kill('SIGINT'),

@@ -3,6 +3,7 @@ import type { Stall } from '../measure/stalls.ts'
 import type { Mark, Phase } from '../report/report.ts'
 import type { Answers } from './answers.ts'
 import type { K6Plan, Threshold } from './k6.ts'
+import { bucketOf } from '../drills/engine/metrics.ts'
 import { growth, type Moment } from './sampler.ts'
 
 export interface Measured {
@@ -50,6 +51,15 @@ export function growthIn(
   const moments = momentsOf(measured, phase)
   const [first, last] = [moments[0], moments.at(-1)]
   return first && last ? growth(first, last, name, labels) : NaN
+}
+
+/** By the server's own clock, from the request being read to the answer being written: not above so many milliseconds. */
+export function ownQuantileMs(measured: Measured, phase: Phase, share: number): number {
+  const moments = momentsOf(measured, phase)
+  const [first, last] = [moments[0], moments.at(-1)]
+  return first && last
+    ? 1000 * bucketOf(first.samples, last.samples, 'quicklink_redirect_duration_seconds', share)
+    : NaN
 }
 
 /** By which tier requests were answered, from 0 to 1. */
