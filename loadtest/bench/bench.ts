@@ -128,6 +128,10 @@ function write(result: Result): void {
 }
 
 const arena = await openArena()
+// Sent to this process alone, a signal does not reach the servers.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.once(signal, () => void arena.close().finally(() => process.exit(130)))
+}
 try {
   const generator = findGenerator()
   if (mode === 'profile') await profile(arena, generator, { seconds, scan: only?.includes('scan') === true }, say)

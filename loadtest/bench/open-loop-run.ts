@@ -10,6 +10,7 @@ const total = Math.round(rate * (settleS + seconds))
 const firstCounted = Math.round(rate * settleS)
 
 const latencies = new Latencies()
+const bySecond = Array.from({ length: seconds }, () => new Latencies())
 let failed = 0
 let answered = 0
 let longestMs = 0
@@ -47,6 +48,7 @@ class Caller {
     if (this.counts) {
       const ms = performance.now() - this.dueMs
       latencies.add(ms)
+      bySecond[Math.floor((this.dueMs - countedMs) / 1000)]?.add(ms)
       if (ms > longestMs) longestMs = ms
       // The first digit of the status.
       if (length < 12 || bytes[9] !== 0x33) failed++
@@ -109,6 +111,7 @@ function finish(nowMs: number): void {
     achieved: latencies.count / ((nowMs - countedMs) / 1000),
     p50Ms: latencies.quantile(0.5),
     p99Ms: latencies.quantile(0.99),
+    p99BySecond: bySecond.map((second) => second.quantile(0.99)),
     p999Ms: latencies.quantile(0.999),
     maxMs: longestMs,
     // What was never answered is a failure too.

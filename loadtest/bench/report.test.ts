@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { short } from '../report/text.ts'
 import { compare, verdict } from './comparison.ts'
 import { selfTimes } from './cpu-profile.ts'
+import { together } from './open-loop.ts'
 import { latencyPlot } from './plot.ts'
 import { markdown } from './report.ts'
 import type { OpenLoopRow, Result, SubjectResult } from './results.ts'
@@ -11,7 +12,7 @@ const subject = (what: string, us: number): SubjectResult => {
   const spread = (median: number) => ({ median, min: median * 0.99, max: median * 1.01 })
   return { what, cpuUs: spread(us), rps: spread(1e6 / us), p50Ms: spread(0.5), p99Ms: spread(1), p999Ms: spread(2), requests: 1000, failed: 0 } // prettier-ignore
 }
-const row: OpenLoopRow = { door: 'raw', share: 0.5, rate: 50_000, achieved: 50_000, p50Ms: 0.05, p99Ms: 0.4, p999Ms: 0.9, maxMs: 3, failed: 0, generatorBusy: 0.6 } // prettier-ignore
+const row: OpenLoopRow = { door: 'raw', share: 0.5, rate: 50_000, achieved: 50_000, p50Ms: 0.05, p99Ms: 0.4, p999Ms: 0.9, usualP99Ms: 0.2, p99BetweenMs: [0.3, 7], maxMs: 3, failed: 0, generatorBusy: 0.6 } // prettier-ignore
 
 const subjects = {
   net: subject('floor', 5),
@@ -54,12 +55,26 @@ test('targets: ratios of medians, and only of what was measured', () => {
   expect(of('404 scan')).toBeUndefined()
 })
 
+test('open loop: the run in the middle, the second in the middle, and the worst of what nobody should miss', () => {
+  const answer = (p99Ms: number, p99BySecond: number[], failed = 0) => ({ achieved: 100, p50Ms: 0.1, p99Ms, p999Ms: 2 * p99Ms, maxMs: 3 * p99Ms, failed, generatorBusy: p99Ms / 100, p99BySecond }) // prettier-ignore
+  const answers = [answer(50, [0.2, 90], 1), answer(1, [0.1, 0.3]), answer(2, [0.2, 4], 2)]
+  expect(together(answers)).toMatchObject({
+    p99Ms: 2,
+    p99BetweenMs: [1, 50],
+    maxMs: 150,
+    failed: 3,
+    generatorBusy: 0.5,
+  })
+  expect(together(answers).usualP99Ms).toBeCloseTo(0.25)
+})
+
 test('the report names every subject and target, what was missed, and the memory of 100 million links', () => {
   const text = markdown(result, 'plot.svg')
   expect(text).toContain('# Benchmark of 2030-01-02, commit abc123\n')
   expect(text).toContain('| door | 6 [5.94, 6.06] | 0.6 | 166,667 [165,000, 168,333] |')
   expect(text).toContain('| tier-2 hit ÷ bare `node:http`, CPU per request | ≤ 3 | 4 x | **missed** |')
   expect(text).toContain('| Redis, one key per link | 250 | 25 GB |')
+  expect(text).toContain('| raw | 50 % | 50,000 | 50,000 | 0.05 | 0.4 [0.3, 7] | 0.2 | 0.9 | 3 |')
   expect(text).toContain('![Latency against load](plot.svg)')
   expect(text).toContain('own work in one stall was usually 1 ms, at worst 1.5 ms (0 of 50 above 5 ms)')
   expect(text).toContain('without a scrape usually 1 ms, at worst 6 ms (1 of 50 above 5 ms)')

@@ -65,15 +65,18 @@ function openLoopPart(rows: readonly OpenLoopRow[], plot: string | undefined): s
   return [
     '## Latency at a constant rate',
     '',
-    'Open loop: each request is due at its own time, and its latency counts from then on, whenever it could be sent.',
+    'Open loop: each request is due at its own time, and its latency counts from then on, whenever it could be sent. Medians of three runs',
+    'of five seconds; in brackets the best and the worst run; the p99 of a usual second is the median of all of their seconds.',
     ...(late ? ['In rows with *, the generator had no time left itself: they say little about the server, which was faster than that.'] : []),
     '',
     ...table(
-      ['front door', 'of the capacity', 'rate/s', 'answered/s', 'p50 ms', 'p99 ms', 'p99.9 ms', 'longest ms', 'generator busy', 'failed'],
+      ['front door', 'of the capacity', 'rate/s', 'answered/s', 'p50 ms', 'p99 ms', 'p99 of a usual second, ms', 'p99.9 ms', 'longest ms', 'generator busy', 'failed'],
       rows.map((row) => [
         `${row.door}${row.generatorBusy > tooBusy ? ' *' : ''}`,
         `${Math.round(100 * row.share)} %`,
-        ...[row.rate, row.achieved, row.p50Ms, row.p99Ms, row.p999Ms, row.maxMs].map(short),
+        ...[row.rate, row.achieved, row.p50Ms].map(short),
+        `${short(row.p99Ms)} [${row.p99BetweenMs.map(short).join(', ')}]`,
+        ...[row.usualP99Ms, row.p999Ms, row.maxMs].map(short),
         `${Math.round(100 * row.generatorBusy)} %`,
         String(row.failed),
       ]),

@@ -19,9 +19,14 @@ export interface OpenLoopRow {
   readonly share: number
   readonly rate: number
   readonly achieved: number
+  /** Medians of the repetitions. */
   readonly p50Ms: number
   readonly p99Ms: number
   readonly p999Ms: number
+  /** Of all seconds of all repetitions, the median of their p99: a stall of the machine is in one second only. */
+  readonly usualP99Ms: number
+  /** p99 of the best and of the worst repetition. */
+  readonly p99BetweenMs: readonly [number, number]
   readonly maxMs: number
   readonly failed: number
   /** From 0 to 1. Close to 1, the latencies are those of the generator. */
