@@ -199,3 +199,20 @@ test('one that has nothing to say does not weigh in an average', async () => {
   }
   expect(await sampleOf(fleet, 'lag')).toBe(4)
 })
+
+test('a report that fails takes no names with it: later figures stay with their series', async () => {
+  const fleet = fleetOf()
+  const { metrics, push } = join(fleet, 1)
+  let broken = true
+  const get = (): Promise<unknown> =>
+    broken
+      ? Promise.reject(new Error('cannot be read'))
+      : Promise.resolve({ name: 'late', help: 'Late', type: 'gauge', aggregator: 'max', values: [{ labels: {}, value: 7 }] }) // prettier-ignore
+  metrics.registry.registerMetric({ name: 'late', get } as never)
+  metrics.redirect(302, 0.1)
+  await expect(push()).rejects.toThrow('cannot be read')
+  broken = false
+  await push()
+  expect(await sampleOf(fleet, 'quicklink_redirects_total{status="302"}')).toBe(1)
+  expect(await sampleOf(fleet, 'late')).toBe(7)
+})

@@ -35,7 +35,6 @@ export interface Named {
 }
 
 interface Reading {
-  readonly named: Named[]
   /** By number, and as many values. */
   readonly series: number[]
   readonly values: number[]
@@ -44,6 +43,7 @@ interface Reading {
 /** A report is complete with the slice that carries the status. */
 export interface ReportSlice extends Reading {
   readonly type: 'report'
+  readonly named: readonly Named[]
   /** The request it answers; without one, the process reports by itself. */
   readonly request?: number
   readonly status?: Status
@@ -52,7 +52,7 @@ export interface ReportSlice extends Reading {
 /** Fewer than twice as many samples are in a slice: a fraction of a millisecond, and two before the code is compiled. */
 const sliceSamples = 100
 
-const empty = (): Reading => ({ named: [], series: [], values: [] })
+const empty = (): Reading => ({ series: [], values: [] })
 
 export class Reporter {
   readonly #registry: Registry
@@ -60,6 +60,8 @@ export class Reporter {
   readonly #send: (slice: ReportSlice) => Promise<void>
   readonly #metrics = new Set<string>()
   readonly #numbers = new Map<string, number>()
+  /** Goes with the next slice, also when the report that named them failed: all numbers count on it. */
+  readonly #unsaid: Named[] = []
   #last: Promise<void> = Promise.resolve()
 
   constructor(registry: Registry, status: () => Status, send: (slice: ReportSlice) => Promise<void>) {
@@ -82,12 +84,13 @@ export class Reporter {
       for (let from = 0; from === 0 || from < data.values.length; from += sliceSamples) {
         await this.#read(data, data.values.slice(from, from + sliceSamples), reading)
         if (reading.values.length < sliceSamples) continue
-        await this.#send({ type: 'report', ...request, ...reading })
+        await this.#send({ type: 'report', ...request, ...reading, named: this.#unsaid.splice(0) })
         await setImmediate()
         reading = empty()
       }
     }
-    await this.#send({ type: 'report', ...request, ...reading, status: this.#status() })
+    const status = this.#status()
+    await this.#send({ type: 'report', ...request, ...reading, named: this.#unsaid.splice(0), status })
   }
 
   async #read(metric: MetricData, samples: readonly Sample[], into: Reading): Promise<void> {
@@ -97,7 +100,8 @@ export class Reporter {
     const fresh = samples.filter((_, i) => !this.#numbers.has(keys[i] as string))
     if (fresh.length > 0 || !this.#metrics.has(name)) {
       const { head, series } = await lines({ ...metric, values: fresh })
-      into.named.push({ metric: name, head, aggregator, grows: type === 'counter' || type === 'histogram', series })
+      const grows = type === 'counter' || type === 'histogram'
+      this.#unsaid.push({ metric: name, head, aggregator, grows, series })
       for (const sample of fresh) this.#numbers.set(keyOf(name, sample), this.#numbers.size)
       this.#metrics.add(name)
     }
