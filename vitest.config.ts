@@ -10,7 +10,7 @@ export default defineConfig({
       {
         test: {
           name: 'unit',
-          include: ['*.test.ts', '{server,appliance,embedded,loadtest,grafana,prometheus}/**/*.test.ts'],
+          include: ['*.test.ts', '{server,appliance,embedded,loadtest,scripts,grafana,prometheus}/**/*.test.ts'],
           // A search takes its time: the model runs beside the integration tests.
           exclude: [...everywhere, '**/*.integration.test.ts', '**/*.model.test.ts'],
         },
