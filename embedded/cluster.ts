@@ -41,9 +41,7 @@ export async function initCluster(cluster: Cluster, superuserPassword: string, d
       '--auth=scram-sha-256',
       '--encoding=UTF8',
       '--locale=C',
-      // Built in, so that no index depends on the C library of the machine and its next version.
-      '--locale-provider=builtin',
-      '--builtin-locale=C.UTF-8',
+      ...(await builtinLocale(cluster)),
       ...(durable ? [] : ['--no-sync']),
     ]
     await promisify(execFile)(join(cluster.binDir, 'initdb'), args, { cwd: dirname(dataDir), env, ...user })
@@ -55,6 +53,13 @@ export async function initCluster(cluster: Cluster, superuserPassword: string, d
   } finally {
     rmSync(passwordFile, { force: true })
   }
+}
+
+/** Built in, so that no index depends on the C library of the machine and its next version. PostgreSQL 17 began it. */
+async function builtinLocale({ binDir }: Cluster): Promise<string[]> {
+  const { stdout } = await promisify(execFile)(join(binDir, 'initdb'), ['--version'], { env })
+  const major = Number(/\) (\d+)/.exec(stdout)?.[1])
+  return major < 17 ? [] : ['--locale-provider=builtin', '--builtin-locale=C.UTF-8']
 }
 
 interface LockFile {

@@ -4,7 +4,7 @@ import { existsSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Places, type Say, lastLines, readJson, rotate, shown, writeJson, writePrivate } from './paths.ts'
 import { freePort, isOurs, stopProcess } from './process.ts'
-import { canInstallRedis, installRedis, removePolicy } from './redis-install.ts'
+import { canInstall, install, removePolicy } from './apt.ts'
 import {
   type RedisProgram,
   askRedis,
@@ -63,7 +63,7 @@ async function finish(places: Places, { port, password }: Settings): Promise<Run
 
 async function programFor(places: Places, say: Say): Promise<RedisProgram | undefined> {
   let found = findRedis()
-  if (!found.program && !found.tooOld && canInstallRedis() && (await installRedis(places.aptLogFile, say))) {
+  if (!found.program && !found.tooOld && canInstall() && (await install('redis-server', places.aptLogFile, say))) {
     found = findRedis()
   }
   if (found.program) return found.program
@@ -104,7 +104,7 @@ export async function stopRedis(places: Places): Promise<'stopped' | 'was not ru
 }
 
 function removeLeftovers(): void {
-  if (canInstallRedis()) removePolicy()
+  if (canInstall()) removePolicy()
 }
 
 export async function redisVersion(places: Places): Promise<{ version: string; port: number } | undefined> {

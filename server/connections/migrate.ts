@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { runner } from 'node-pg-migrate'
 import pg from 'pg'
-import type { Sql } from './postgres.ts'
+import { withOptions, type Sql } from './postgres.ts'
 
 export interface DatabaseLockOptions {
   readonly url: string
@@ -22,7 +22,7 @@ const longestStepMs = 15 * 60_000
 /** Migrates, then runs `work` in a transaction, both while no other process does. */
 export async function withDatabaseLock<T>(options: DatabaseLockOptions, work: (sql: Sql) => Promise<T>): Promise<T> {
   const client = new pg.Client({
-    connectionString: options.url,
+    connectionString: withOptions(options.url),
     application_name: 'quicklink boot',
     connectionTimeoutMillis: options.connectMs,
     query_timeout: longestStepMs,

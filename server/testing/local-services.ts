@@ -14,7 +14,7 @@ import {
   postgresUser,
 } from '../../embedded/postgres-binaries.ts'
 import { type User, family, freePort, isOurs, signalAll } from '../../embedded/process.ts'
-import { canInstallRedis, installRedis } from '../../embedded/redis-install.ts'
+import { canInstall, install } from '../../embedded/apt.ts'
 import {
   type RedisProgram,
   configFileIn,
@@ -139,15 +139,25 @@ export async function startLocalRedis(options: LocalRedisOptions): Promise<Local
 
 export async function redisProgram(): Promise<RedisProgram> {
   let found = findRedis()
-  if (!found.program && canInstallRedis()) {
-    const say = (line: string): void => {
-      console.log(line)
-    }
-    await installRedis(join(tmpdir(), 'quicklink-test-apt.log'), say)
+  if (!found.program && canInstall()) {
+    await installForTests('redis-server')
     found = findRedis()
   }
   if (found.program) return found.program
   throw new Error('The tests need a redis-server 7.0 (or valkey-server 8) or later: install it, or start Docker.')
+}
+
+const installForTests = (name: Parameters<typeof install>[0]): Promise<boolean> =>
+  install(name, join(tmpdir(), 'quicklink-test-apt.log'), (line) => {
+    console.log(line)
+  })
+
+/** Debian's, the oldest that QuickLink supports; undefined where it is not there and cannot be installed. */
+export async function postgres15BinDir(): Promise<string | undefined> {
+  const binDir = '/usr/lib/postgresql/15/bin'
+  const initdb = join(binDir, 'initdb')
+  if (!existsSync(initdb) && canInstall()) await installForTests('postgresql-15')
+  return existsSync(initdb) ? binDir : undefined
 }
 
 /** In place where Postgres' user can enter node_modules, else a copy. */
@@ -166,6 +176,8 @@ export interface LocalPostgresOptions {
   readonly superuserPassword: string
   /** A data folder to copy, made with the same password: much faster than initdb. */
   readonly template?: string | undefined
+  /** Other programs than those from npm. */
+  readonly binDir?: string | undefined
   /** As `name=value`. */
   readonly settings?: readonly string[]
 }
@@ -203,7 +215,12 @@ export async function makeCluster(options: LocalPostgresOptions): Promise<Cluste
   mkdirSync(dirname(dir), { recursive: true })
   makeOwnDir(dir, user)
   const dataDir = join(dir, 'data')
-  const cluster = { binDir: localBinDir(runDir, user), dataDir, logFile: join(dir, 'postgres.log'), user }
+  const cluster = {
+    binDir: options.binDir ?? localBinDir(runDir, user),
+    dataDir,
+    logFile: join(dir, 'postgres.log'),
+    user,
+  }
   if (existsSync(dataDir)) return cluster
   if (template) execFileSync('cp', ['-a', template, dataDir])
   else await initCluster(cluster, options.superuserPassword, false)

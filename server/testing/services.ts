@@ -96,6 +96,8 @@ export interface PostgresServerOptions {
    * its replica or a restored backup do; a fresh one is another database to whoever compares.
    */
   readonly fresh?: boolean
+  /** Of another PostgreSQL than the one from npm; always with an initdb of its own. */
+  readonly binDir?: string
 }
 
 export interface PostgresServer extends LocalServer {
@@ -106,7 +108,7 @@ export interface PostgresServer extends LocalServer {
 /** A Postgres of the test's own, with an empty database, to kill, pause or restart. */
 export async function startPostgresServer(options: PostgresServerOptions = {}): Promise<PostgresServer> {
   const { runDir, template, rolePassword } = inject('services')
-  const copied = options.fresh ? undefined : template
+  const copied = options.fresh || options.binDir ? undefined : template
   const parent = join(runDir, 'postgres')
   mkdirSync(parent, { recursive: true, mode: 0o711 })
   const dir = join(parent, randomName())
@@ -141,6 +143,7 @@ export async function startSentinels(): Promise<SentinelGroup> {
   return group
 }
 
+export { postgres15BinDir } from './local-services.ts'
 export { startFaultProxy, type FaultProxy } from '../../loadtest/faults/fault-proxy.ts'
 export { waitFor } from './wait-for.ts'
 export type { LocalServer } from './local-services.ts'

@@ -1,5 +1,5 @@
-// redis-server from the distribution, on Debian and its relatives, for root only, and without starting the
-// distribution's own service, now or at boot: QuickLink starts a Redis of its own.
+// A server from the distribution, on Debian and its relatives, for root only, and without starting the distribution's own
+// service, now or at boot: QuickLink starts a Redis of its own, and its tests a PostgreSQL 15 of theirs.
 import { spawn, spawnSync } from 'node:child_process'
 import { closeSync, existsSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { type Say, shown } from './paths.ts'
@@ -10,13 +10,14 @@ const policyFile = '/usr/sbin/policy-rc.d'
 const keptPolicyFile = `${policyFile}.before-quicklink`
 const policy = '#!/bin/sh\n# Made by QuickLink while it installs redis-server; removed right after.\nexit 101\n'
 
-export const canInstallRedis = (): boolean =>
+export const canInstall = (): boolean =>
   process.getuid?.() === 0 && existsSync('/etc/debian_version') && onPath('apt-get') !== undefined
 
 /** True when apt says that it is installed. */
-export async function installRedis(logFile: string, say: Say): Promise<boolean> {
-  say('Installing redis-server with apt (the distribution’s own service is not started)')
-  const hadService = existsSync('/etc/systemd/system/multi-user.target.wants/redis-server.service')
+export async function install(name: 'redis-server' | 'postgresql-15', logFile: string, say: Say): Promise<boolean> {
+  say(`Installing ${name} with apt (the distribution’s own service is not started)`)
+  const service = name.replace(/-\d+$/, '')
+  const hadService = existsSync(`/etc/systemd/system/multi-user.target.wants/${service}.service`)
   const restore = (): void => {
     removePolicy()
   }
@@ -28,9 +29,9 @@ export async function installRedis(logFile: string, say: Say): Promise<boolean> 
   process.once('SIGINT', interrupted).once('SIGTERM', interrupted)
   try {
     await apt(['update'], logFile)
-    const installed = await apt(['install', '-y', '--no-install-recommends', 'redis-server'], logFile)
-    if (installed && !hadService) spawnSync('systemctl', ['disable', 'redis-server'])
-    if (!installed) say(`apt could not install redis-server: see ${shown(logFile)}`)
+    const installed = await apt(['install', '-y', '--no-install-recommends', name], logFile)
+    if (installed && !hadService) spawnSync('systemctl', ['disable', service])
+    if (!installed) say(`apt could not install ${name}: see ${shown(logFile)}`)
     return installed
   } finally {
     process.off('SIGINT', interrupted).off('SIGTERM', interrupted)
