@@ -12,7 +12,7 @@ export interface Broken {
 
 const passesChangeNothing = {
   file: 'coherence/pass.ts',
-  from: 'JSON.stringify(next), latest(changes), forget)',
+  from: 'JSON.stringify(next), changes, forget)',
   to: 'JSON.stringify(next), [], [])',
 }
 

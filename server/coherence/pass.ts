@@ -62,7 +62,7 @@ export function createPass(deps: PassDeps): Pass {
     const idle =
       changes.length + forget.length === 0 && since.to === undefined && next.atS - since.atS < limits.cursorIdleS
     if (!idle) {
-      if ((await step(cache.advance(held, JSON.stringify(next), latest(changes), forget))) === 'moved') {
+      if ((await step(cache.advance(held, JSON.stringify(next), changes, forget))) === 'moved') {
         // Somebody else works off the long list: reading every part of it too would only slow that down.
         if (forget.length > 0) await pause(limits.passYieldMs)
         return 'again'
@@ -96,11 +96,6 @@ export function createPass(deps: PassDeps): Pass {
     }
   }
 }
-
-/** Several changes of one code in a chunk are the same news: the row as it is now. */
-const latest = (changes: Changes['changes']): { code: Code; known: Known }[] => [
-  ...new Map(changes.map(({ code, known }) => [code, { code, known }])).values(),
-]
 
 function parseCursor(held: string | null): Cursor | null {
   if (held === null) return null

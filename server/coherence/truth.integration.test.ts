@@ -117,6 +117,22 @@ it('a list too long for one step is told completely and once, however it was com
   expect([...forget, ...rest.told].sort()).toEqual([...long, ...longer, ...later, 'early', 'last'].sort())
 })
 
+it('a link that was changed many times is one look-up, as it is now, and the list still ends where it ends', async () => {
+  await insert(hand, ['hot', 'cold'])
+  const cursor = await start()
+  // More changes than a pass takes at a time.
+  for (let n = 0; n < limits.passBulk + 7; n++) {
+    await hand.query('update links set url = $1 where code = $2', [`https://example.org/${n}`, 'hot'])
+  }
+  await hand.query(`update links set enabled = false where code = 'cold'`)
+  const first = await truth.changesSince(cursor)
+  expect(first.forget).toEqual([])
+  expect(first.changes.map(({ code }) => code)).toEqual(['hot'])
+  expect(first.changes[0]?.known).toMatchObject({ url: `https://example.org/${limits.passBulk + 6}` })
+  expect(first.next.to).toBeDefined()
+  expect((await follow(first.next)).told.sort()).toEqual(['cold', 'hot'])
+})
+
 it('a pass reads a handful of pages, however long the outbox, and whatever transaction was left open before it', async () => {
   const open = leaveOpen(['open'])
   await open.written

@@ -24,6 +24,7 @@ export interface Change {
 export interface Changes {
   /** Where a cursor stands that has applied them. */
   readonly next: Cursor
+  /** Each code once, however often it changed: as it is now. */
   readonly changes: readonly Change[]
   /** In their place, when there are too many to look each of them up: these have changed. */
   readonly forget: readonly Code[]
@@ -98,17 +99,20 @@ found as (
     order by o.xid, o.id limit ${limits.passBulk}
   ) o order by o.xid, o.id limit ${limits.passBulk}
 ),
-many as (select count(*) > ${limits.passChunk} as so from found)
+-- Several changes of one link are one look-up. The oldest of them says how long ago the news is.
+changed as (select code, max(version) as version, min(at) as at from found group by code),
+many as (select count(*) > ${limits.passChunk} as so from changed)
 select now.snapshot::text, pg_snapshot_xmax($1) > pg_snapshot_xmax(now.snapshot) as ahead, now.identity, now.version, now.at::float8 as at,
   coalesce(changes.rows, '[]') as rows, coalesce(forget.codes, '[]') as codes,
+  (select count(*) = ${limits.passBulk} from found) as more,
   (select json_build_array(xid::text, id) from found order by xid desc, id desc limit 1) as last
 from now, (
   select json_agg(c) as rows from (
     select o.code as changed, o.version as drawn, extract(epoch from clock_timestamp() - o.at) as age, ${columns}
-    from many, found o left join links l on l.code = o.code where not many.so
+    from many, changed o left join links l on l.code = o.code where not many.so
   ) c
 ) changes, (
-  select json_agg(o.code) as codes from many, found o where many.so
+  select json_agg(o.code) as codes from many, changed o where many.so
 ) forget`
 
 type ChangeRow = LinkRow & { changed: string; drawn: number; age: number }
@@ -121,6 +125,7 @@ interface ChangesRow {
   at: number
   rows: ChangeRow[]
   codes: Code[]
+  more: boolean
   last: [xid: string, id: number] | null
 }
 
@@ -147,10 +152,10 @@ export function createTruth(read: Sql, passes: Sql): Truth {
       // No pass succeeds, so no Redis is trusted, until they are on again; then it is another identity.
       if (identity === null) throw new Error('a trigger of links is switched off: changes are not announced')
       const target = cursor?.to ?? row.snapshot
-      const more = forget.length === limits.passBulk && cursor !== null && last !== null
-      const next: Cursor = more
-        ? { identity, version, snapshot: cursor.snapshot, to: target, after: last, atS }
-        : { identity, version, snapshot: target, atS }
+      const next: Cursor =
+        row.more && cursor !== null && last !== null
+          ? { identity, version, snapshot: cursor.snapshot, to: target, after: last, atS }
+          : { identity, version, snapshot: target, atS }
       return { next, changes: rows.map(toChange), forget, ahead: row.ahead === true }
     },
   }

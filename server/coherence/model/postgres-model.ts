@@ -150,9 +150,10 @@ export class PostgresModel {
       .sort((a, b) => a.xid - b.xid || a.id - b.id)
       .slice(0, bulk)
     const last = found.at(-1)
-    const forget = found.length > few ? found.map(({ code }) => code) : []
+    const changed = [...new Set(found.map(({ code }) => code))]
+    const forget = changed.length > few ? changed : []
     const changes: Change[] =
-      forget.length > 0 ? [] : found.map(({ code }) => ({ code, known: this.state(code), ageS: 0 }))
+      forget.length > 0 ? [] : changed.map((code) => ({ code, known: this.state(code), ageS: 0 }))
     const next: Cursor =
       cursor && last && found.length === bulk
         ? { ...now, snapshot: cursor.snapshot, to: target, after: [String(last.xid), last.id] }
