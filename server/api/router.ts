@@ -8,6 +8,7 @@ import { linksRouter } from '../links/api.ts'
 import { everyoneAdmitted, type Admission, type Announcer } from '../links/change-link.ts'
 import type { TermsOf } from '../links/terms.ts'
 import { authenticator } from '../tenants/keys.ts'
+import { sealedCursors } from './cursors.ts'
 import { notFound, problemHandler, rememberCaller, type Log } from './http.ts'
 
 export interface ApiDeps {
@@ -35,6 +36,7 @@ export function apiRouter(deps: ApiDeps): Router {
     termsOf: deps.termsOf ?? (() => Promise.resolve({ monthlyHits: null, lifeDays: null })),
     prepareMs: config.apiDbTimeoutMs,
     publicUrl: config.publicUrl,
+    cursors: sealedCursors(deps.boot.salt),
   })
 
   const router = Router({ caseSensitive: true })

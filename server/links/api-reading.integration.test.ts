@@ -32,6 +32,20 @@ describe('GET /links', () => {
     expect(seen).toEqual(codes.filter((code) => code !== codes[3]))
   })
 
+  test('a cursor says nothing of how many links there are, and is 400 in any list but its own', async () => {
+    const [mine, theirs] = [await api.addTenant('sealed'), await api.addTenant('sealed-too')]
+    for (const key of [mine, mine, mine, theirs]) await api.create({ url: target }, { key })
+    const cursor = (await api.call('GET', '/links?limit=1', { key: mine })).body.nextCursor as string
+    const [row] = await api.db.query<{ id: number }>('select max(id) - 1 as id from links')
+    expect(Buffer.from(cursor, 'base64url').toString('latin1')).not.toContain(String(row?.id))
+    expect((await api.call('GET', `/links?cursor=${cursor}`, { key: mine })).status).toBe(200)
+    // What another tenant, or the owner over all tenants, was told is no place in this list.
+    expectProblem(await api.call('GET', `/links?cursor=${cursor}`, { key: theirs }), 400, 'invalid', 'cursor')
+    expectProblem(await api.call('GET', `/links?cursor=${cursor}`), 400, 'invalid', 'cursor')
+    // The owner may leaf through the tenant's own list.
+    expect((await api.call('GET', `/links?tenant=sealed&cursor=${cursor}`)).body.items).toHaveLength(2)
+  })
+
   test('filters by text, without wildcards, by state and, for the owner, by tenant', async () => {
     const key = await api.addTenant('filters')
     await api.create({ url: 'https://example.com/100%25_sure', code: 'Sure_Thing' }, { key })

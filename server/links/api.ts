@@ -10,21 +10,13 @@ import {
   sendNothing,
   type Caller,
 } from '../api/http.ts'
+import type { Cursors } from '../api/cursors.ts'
 import { QuickLinkError } from '../errors.ts'
 import { parseCode, type Code } from '../link.ts'
 import { changeLink, createLink, deleteLink, type WriteDeps } from './change-link.ts'
 import { parseDestination } from './destination.ts'
 import { idempotencyKey } from './idempotency.ts'
-import {
-  clicksRange,
-  clicksSchema,
-  createSchema,
-  fromCursor,
-  listSchema,
-  parseCustomCode,
-  patchSchema,
-  toCursor,
-} from './input.ts'
+import { clicksRange, clicksSchema, createSchema, listSchema, parseCustomCode, patchSchema } from './input.ts'
 import { listLinks, readClicks, readLink, type LinkPatch, type LinkRow, type Scope } from './store.ts'
 import { agreedExpiry, agreedHits, type TermsOf } from './terms.ts'
 
@@ -32,6 +24,7 @@ export interface LinksApiDeps extends WriteDeps {
   /** What short URLs begin with, without a slash at the end. */
   readonly publicUrl: string
   readonly termsOf: TermsOf
+  readonly cursors: Cursors
 }
 
 export function linksRouter(deps: LinksApiDeps): Router {
@@ -77,16 +70,18 @@ async function create(deps: LinksApiDeps, request: Request, response: Response):
 
 async function list(deps: LinksApiDeps, request: Request, response: Response): Promise<void> {
   const { limit, cursor, q, enabled, tenant } = parseQuery(listSchema, request)
+  const scope = listScope(callerOf(response), tenant)
+  const pages = scope === null ? ['links'] : ['links', scope]
   const { rows, nextId } = await listLinks(deps.db, {
-    scope: listScope(callerOf(response), tenant),
+    scope,
     limit,
-    beforeId: cursor === undefined ? undefined : fromCursor(cursor),
+    beforeId: cursor === undefined ? undefined : deps.cursors.open(pages, cursor),
     q: q === '' ? undefined : q,
     enabled,
   })
   sendJson(response, 200, {
     items: rows.map((row) => present(deps, row)),
-    nextCursor: nextId === undefined ? null : toCursor(nextId),
+    nextCursor: nextId === undefined ? null : deps.cursors.seal(pages, nextId),
   })
 }
 

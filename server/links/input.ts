@@ -86,16 +86,6 @@ export const listSchema = z.strictObject({
     .optional(),
 })
 
-export const toCursor = (id: number): string => Buffer.from(`id:${id}`).toString('base64url')
-
-export function fromCursor(cursor: string): number {
-  const id = /^id:([1-9]\d{0,15})$/.exec(Buffer.from(cursor, 'base64url').toString('latin1'))?.[1]
-  if (id === undefined || toCursor(Number(id)) !== cursor) {
-    throw invalid('cursor', 'cursor must be the nextCursor of an earlier page.')
-  }
-  return Number(id)
-}
-
 export const clicksSchema = z.strictObject({
   from: time.optional(),
   to: time.optional(),
