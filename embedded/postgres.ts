@@ -5,6 +5,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { existsSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { connectionsPerWorker } from '../server/connections/databases.ts'
 import { openPostgres } from '../server/connections/postgres.ts'
 import { type Cluster, exists, initCluster, majorOf, running, startCluster, stopCluster } from './cluster.ts'
 import {
@@ -42,7 +43,11 @@ const serverSettings = (workers: number): (readonly [name: string, value: string
   ['listen_addresses', '127.0.0.1', 'nobody but this machine needs it'],
   ['unix_socket_directories', '', 'no socket in a folder that everybody shares'],
   ['password_encryption', 'scram-sha-256', 'the password itself is never stored or sent'],
-  ['max_connections', String(Math.max(200, 10 * workers + 20)), '8 for each worker, and room for tools and a person'],
+  [
+    'max_connections',
+    String(Math.max(200, connectionsPerWorker * workers + 30)),
+    'for every worker, with room for tools and a person',
+  ],
   ['shared_buffers', '256MB', 'a million links and their index fit; the system caches the rest'],
   ['fsync', 'on', 'an acknowledged link survives a power cut'],
   ['synchronous_commit', 'on', 'the same'],

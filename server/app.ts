@@ -130,7 +130,7 @@ async function compose(
   })
   const clock = new DatabaseClock()
   const clicks: OpenClicks = openClicks(config, {
-    sql: databases.api,
+    sql: databases.clicks,
     truth,
     coherence,
     askRedis: askHits,
@@ -165,7 +165,8 @@ async function compose(
   })
 
   const { admission, termsOf, absentCodes, rooms, ...held } = openLimits(config, {
-    sql: databases.api,
+    sql: databases.limits,
+    api: databases.api,
     coherence,
     breaker: breakers.redis,
     counters,

@@ -218,8 +218,12 @@ export const limits = {
   dbBatch: 256,
   /** Connections for redirects, per process: batches make more of them useless. */
   dbRedirectConnections: 3,
-  /** Connections for the API, per process. With the relay's one, 8 workers stay below Postgres' default of 100. */
+  /** Connections of the API for keys, reads and writes, per process. */
   dbApiConnections: 4,
+  /** Connections for who may do how much, per process: the sync of a quota may take one for a while. */
+  dbLimitsConnections: 2,
+  /** Connections that bring clicks to Postgres, per process: one batch at a time. */
+  dbClicksConnections: 1,
   /** API requests that wait for a connection, per process. */
   dbApiQueue: 200,
   /** Milliseconds to open a Postgres connection before trying anew. */

@@ -1,42 +1,59 @@
-// Pools of their own: the API cannot starve redirects, and neither of them the passes.
+// Pools of their own, so that no kind of work can starve another: not the API redirects, nor limits, nor clicks, and none
+// of them the passes.
 import { limits, type Config } from '../config.ts'
 import { openPostgres, type Postgres, type PoolCounts } from './postgres.ts'
 
 export interface Databases {
   readonly redirects: Postgres
+  /** Keys, reads and writes of the API. */
   readonly api: Postgres
+  /** What decides who may do how much: tenants, quotas. */
+  readonly limits: Postgres
+  readonly clicks: Postgres
   readonly passes: Postgres
   counts(): PoolCounts
   close(): Promise<void>
 }
 
+/** Of a worker: 11. With 8 of them and the primary's 3 (health, upkeep, boot) 91; Postgres' default leaves 97 to us. */
+const poolSizes = {
+  redirects: limits.dbRedirectConnections,
+  api: limits.dbApiConnections,
+  limits: limits.dbLimitsConnections,
+  clicks: limits.dbClicksConnections,
+  passes: 1,
+} satisfies Record<string, number>
+
+export const connectionsPerWorker = Object.values<number>(poolSizes).reduce((sum, size) => sum + size)
+
 export function openDatabases(config: Config, onError: (error: Error) => void): Databases {
-  const open = (name: string, maxConnections: number, queryMs: number, onlyIndexes = true): Postgres =>
+  const open = (name: keyof typeof poolSizes, queryMs: number, onlyIndexes = false): Postgres =>
     openPostgres({
       url: config.databaseUrl,
       name: `quicklink-${name}`,
-      maxConnections,
+      maxConnections: poolSizes[name],
       connectMs: limits.dbConnectMs,
       queryMs,
       onlyIndexes,
       onError,
     })
-  const redirects = open('redirects', limits.dbRedirectConnections, config.dbTimeoutMs)
-  const api = open('api', limits.dbApiConnections, config.apiDbTimeoutMs, false)
-  const passes = open('passes', 1, limits.passStepMs)
-  const pools = [redirects, api, passes]
+  const pools = {
+    redirects: open('redirects', config.dbTimeoutMs, true),
+    api: open('api', config.apiDbTimeoutMs),
+    limits: open('limits', config.apiDbTimeoutMs),
+    clicks: open('clicks', config.apiDbTimeoutMs),
+    passes: open('passes', limits.passStepMs, true),
+  }
   // Open before they are needed: a lookup that has to connect first is late.
-  for (let n = 0; n < limits.dbRedirectConnections; n++) redirects.query('select 1').catch(() => undefined)
+  for (let n = 0; n < poolSizes.redirects; n++) pools.redirects.query('select 1').catch(() => undefined)
   return {
-    redirects,
-    api,
-    passes,
+    ...pools,
     counts: () =>
-      pools
+      Object.values(pools)
         .map((pool) => pool.counts())
         .reduce((a, b) => ({ active: a.active + b.active, idle: a.idle + b.idle, waiting: a.waiting + b.waiting })),
     async close() {
-      await Promise.all(pools.map((pool) => pool.close()))
+      await Promise.all(Object.values(pools).map((pool) => pool.close()))
     },
   }
 }

@@ -26,6 +26,8 @@ export interface Limits {
 
 interface LimitsDeps {
   readonly sql: Postgres
+  /** For the owner's routes, which write. */
+  readonly api: Postgres
   readonly coherence: Coherence | undefined
   readonly breaker: Breaker
   /** Those of the primary process; without one this process counts for itself. */
@@ -76,7 +78,7 @@ export function openLimits(config: Config, deps: LimitsDeps): Limits {
     rooms: [
       limitsRouter({ sql, directory, tiers, rateLimit, quotaSync }),
       tenantsRouter({
-        sql,
+        sql: deps.api,
         async onChanged(tenant) {
           directory.forget(tenant)
           // Redis hears of it now if it can; if not, its next refusal is not believed.
