@@ -53,8 +53,7 @@ select id, code, floor(extract(epoch from expires_at))::bigint as expires,
 from links where id = any($1) and deleted_at is null`
 
 const totalsSql = `
-select l.code, (select coalesce(sum(c.clicks), 0)::bigint from clicks c where c.link_id = l.id) as clicks
-from links l where l.id = any($1)`
+select l.code, t.clicks from links l join click_totals t on t.link_id = l.id where l.id = any($1)`
 
 /** A link that was not hot for so many rounds is forgotten. */
 const keptRounds = 6

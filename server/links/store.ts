@@ -24,7 +24,7 @@ export interface LinkRow {
 const columns = `links.id, links.code, links.url, links.permanent, links.enabled, links.expires_at as "expiresAt",
   links.monthly_hits as "monthlyHits", links.tenant, links.version, links.created_at as "createdAt",
   links.updated_at as "updatedAt", links.deleted_at as "deletedAt",
-  (select coalesce(sum(clicks.clicks), 0)::bigint from clicks where clicks.link_id = links.id) as clicks`
+  coalesce((select total.clicks from click_totals as total where total.link_id = links.id), 0) as clicks`
 
 /** A row as the redirect path sees it. Expiry is left to the reader's clock. */
 export function toKnown(row: LinkRow): Known {
