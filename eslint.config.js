@@ -53,6 +53,12 @@ export default ts.config(
     },
   },
   {
+    // A model runs these rooms in its own time, by the global timers and clocks: connections/pause.ts.
+    files: ['server/{clicks,coherence,connections,limits,links,redirect}/**'],
+    ignores: ['**/*.test.ts', '**/*.stub.ts'],
+    rules: { 'no-restricted-imports': ['error', 'timers', 'timers/promises', 'node:timers', 'node:timers/promises'] },
+  },
+  {
     // What is run by a person writes to the terminal.
     files: ['scripts/**', 'appliance/**', 'embedded/**', 'loadtest/**', '**/testing/**'],
     rules: { 'no-console': 'off' },

@@ -1,8 +1,8 @@
 // A Redis that came back empty is given the links that are asked for most, so that their readers do not all meet at
 // Postgres. Bounded, once, in the background; a link that changes meanwhile is guarded as in every fill.
-import { setTimeout as pause } from 'node:timers/promises'
 import type { SharedCache } from '../coherence/shared-cache.ts'
 import type { Truth } from '../coherence/truth.ts'
+import { pause } from '../connections/pause.ts'
 import { isLink, type Code } from '../link.ts'
 
 interface WarmerDeps {

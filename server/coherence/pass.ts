@@ -8,10 +8,10 @@
 // There is no leader and no lock: passes of all processes run side by side, and whoever moves the cursor first has done
 // the work for the others. Of a long list of changes (a bulk load) only the codes are read, and what Redis holds of them
 // is forgotten instead of rewritten: whoever is asked for one of them asks Postgres, and fills.
-import { setTimeout as pause } from 'node:timers/promises'
 import { limits } from '../config.ts'
 import type { Code, Known } from '../link.ts'
 import { withDeadline } from '../connections/deadline.ts'
+import { pause } from '../connections/pause.ts'
 import type { SharedCache } from './shared-cache.ts'
 import type { Trust } from './trust.ts'
 import type { Changes, Cursor, Truth } from './truth.ts'

@@ -1,9 +1,9 @@
 // One connection of its own for what must happen once, whichever of the replicas is first: migrations, and what the first
 // start puts into the database. The lock belongs to the session, so a process that dies gives it back.
-import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { runner } from 'node-pg-migrate'
 import pg from 'pg'
+import { pause } from './pause.ts'
 import { withOptions, type Sql } from './postgres.ts'
 
 export interface DatabaseLockOptions {
@@ -50,7 +50,7 @@ async function takeLock(client: pg.Client): Promise<void> {
   for (;;) {
     const { rows } = await client.query<{ mine: boolean }>(ask)
     if (rows[0]?.mine) return
-    await sleep(lockRetryMs)
+    await pause(lockRetryMs)
   }
 }
 

@@ -1,5 +1,6 @@
 // Where bundles come from, and where they go back to: Redis, which divides an advance that Postgres has granted; without
 // it Postgres, which then grants bundles itself.
+import { pause } from '../connections/pause.ts'
 import type { AskPostgres } from './ask-postgres.ts'
 import type { DatabaseClock, Month } from './database-clock.ts'
 import type { HitCounters, Taken, Terms } from './hit-counters.ts'
@@ -25,14 +26,13 @@ export interface SupplyDeps {
   readonly postgres: AskPostgres
   readonly clock: DatabaseClock
   readonly nowMs: () => number
-  readonly pause: (ms: number) => Promise<void>
 }
 
 /** Times that somebody else's advance is looked for in Redis before another one is asked for. */
 const looks = 4
 const lookMs = 3
 
-export function createHitSupply({ counters, postgres, clock, nowMs, pause }: SupplyDeps): HitSupply {
+export function createHitSupply({ counters, postgres, clock, nowMs }: SupplyDeps): HitSupply {
   const grant = async (terms: Terms, step: Step, seen: number | null): Promise<Grant | 'unknown'> => {
     const askedMs = nowMs()
     try {

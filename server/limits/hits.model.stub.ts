@@ -1,7 +1,9 @@
 // A world of processes, one Redis and one Postgres in virtual time, for the model test of hits. The processes run the real
 // hit quota; what stands behind the sockets is modelled, and so are the sockets: a request or a reply may be lost, and a
 // command may be carried out long after its asker has given up.
+import { pause } from '../connections/pause.ts'
 import type { Code, Link } from '../link.ts'
+import type { VirtualTime } from '../testing/virtual-time.ts'
 import { DatabaseClock } from './database-clock.ts'
 import type { HitCounters, Taken, Terms } from './hit-counters.ts'
 import { createHitQuota, type HitQuota } from './hit-quota.ts'
@@ -51,17 +53,13 @@ const beforeMonthEndMs = 1500
 const monthEndsMs = Date.UTC(2027, 0, 1)
 const code = 'abc' as Code
 
-// The global one, which the test has replaced by one that is told the time.
-const pause = (ms: number): Promise<void> => new Promise((resolve) => void setTimeout(resolve, ms))
-
 type Fate = 'fine' | 'never sent' | 'reply lost' | 'late'
 
 export class World {
   readonly served = new Map<string, number>()
   readonly granted = new Map<string, number>()
   readonly #flaws: Flaws
-  readonly #random: () => number
-  readonly #beganMs = performance.now()
+  readonly #time: VirtualTime
   #link: Link
   #redis = { run: 1, valid: 1, counters: new Map<string, Counter>() }
   #snapshot: { valid: number; counters: Map<string, Counter> } | undefined
@@ -70,15 +68,15 @@ export class World {
   #noPostgresUntilMs = 0
   #processes: { quota: HitQuota; prepare: () => Promise<void>; alive: boolean }[] = []
 
-  constructor(processes: number, limit: number, random: () => number, flaws: Flaws) {
+  constructor(time: VirtualTime, processes: number, limit: number, flaws: Flaws) {
+    this.#time = time
     this.#flaws = flaws
-    this.#random = random
     this.#link = { code, id: 1, url: 'https://a/', permanent: false, expiresAtS: null, monthlyHits: limit, version: 1 }
     for (let n = 0; n < processes; n++) this.#processes.push(this.#process())
   }
 
   get #nowMs(): number {
-    return performance.now() - this.#beganMs
+    return this.#time.nowMs
   }
   get #databaseMs(): number {
     return monthEndsMs - beforeMonthEndMs + this.#nowMs
@@ -138,6 +136,7 @@ export class World {
       if (!process.alive) return
       const key = `${id}/${this.#month.name}`
       this.served.set(key, (this.served.get(key) ?? 0) + 1)
+      this.#time.note(`a hit of ${key}`)
     }
     if (lease.spend(performance.now())) serve()
     else
@@ -146,20 +145,20 @@ export class World {
 
   #fate(): Fate {
     if (this.#nowMs > this.#lossyUntilMs) return 'fine'
-    return (['fine', 'fine', 'never sent', 'reply lost', 'late'] as const)[Math.floor(this.#random() * 5)]!
+    return (['fine', 'fine', 'never sent', 'reply lost', 'late'] as const)[Math.floor(this.#time.random() * 5)]!
   }
 
   /** A command over a socket. */
   async #send<T>(run: () => T, resends = false): Promise<T> {
     const fate = this.#fate()
-    await pause(this.#random() * answerMs)
+    await pause(this.#time.random() * answerMs)
     if (fate === 'fine') {
       const answer = run()
-      await pause(this.#random() * answerMs)
+      await pause(this.#time.random() * answerMs)
       return answer
     }
     if (fate === 'reply lost') run()
-    if (fate === 'late') setTimeout(run, this.#random() * 800)
+    if (fate === 'late') setTimeout(run, this.#time.random() * 800)
     if (resends) return run()
     await pause(deadlineMs)
     throw new Error('no answer')
@@ -168,7 +167,7 @@ export class World {
   #process() {
     let verified = 0
     const prepare = async (): Promise<void> => {
-      await pause(this.#random() * answerMs)
+      await pause(this.#time.random() * answerMs)
       const redis = this.#redis
       if (redis.valid !== redis.run) {
         redis.counters.clear()
@@ -182,7 +181,7 @@ export class World {
       () => this.#databaseMs,
     )
     const nowMs = (): number => performance.now()
-    const supply = createHitSupply({ counters, postgres: this.#postgres(), clock, nowMs, pause: (ms) => pause(ms) })
+    const supply = createHitSupply({ counters, postgres: this.#postgres(), clock, nowMs })
     const bounds = { leases: 100, waiters: 1000, waitMs: 500, lookEveryMs: 100, idleMs: 300 }
     const quiet = (): undefined => undefined
     const quota = createHitQuota({

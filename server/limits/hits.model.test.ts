@@ -2,7 +2,8 @@
 // limit, whatever is lost, repeated, killed or exchanged. Random scripts against the real hit quota in virtual time; a
 // failure prints its seed and script. QL_MODEL_SEED replays it, QL_MODEL_RUNS makes it search longer.
 import fc from 'fast-check'
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
+import { VirtualTime } from '../testing/virtual-time.ts'
 import { World, type Flaws, type Step } from './hits.model.stub.ts'
 
 const runMs = 3000
@@ -48,40 +49,22 @@ const script = fc
   )
   .map(([many, events, classic]): Step[] => [...many, ...events, ...classic].sort((a, b) => a.atMs - b.atMs))
 
-function randomFrom(start: number): () => number {
-  let state = start | 1
-  return () => {
-    state = Math.imul(state ^ (state >>> 15), 0x2c1b3c6d) + 0x9e3779b9
-    return ((state ^ (state >>> 13)) >>> 0) / 2 ** 32
-  }
-}
-
 interface Told {
   readonly served: number
   readonly problem: string | undefined
 }
 
-async function tell(steps: readonly Step[], salt: number, flaws: Flaws): Promise<Told> {
-  const world = new World(4, limit, randomFrom(salt), flaws)
-  let nowMs = 0
-  let nextPassMs = 0
-  const until = async (atMs: number): Promise<void> => {
-    while (nextPassMs < atMs) {
-      await vi.advanceTimersByTimeAsync(nextPassMs - nowMs)
-      nowMs = nextPassMs
-      nextPassMs += 200
-      void world.passes()
-    }
-    await vi.advanceTimersByTimeAsync(atMs - nowMs)
-    nowMs = atMs
+async function tell(time: VirtualTime, steps: readonly Step[], flaws: Flaws): Promise<Told> {
+  const world = new World(time, 4, limit, flaws)
+  for (const step of steps) time.at(step.atMs, () => void world.do(step))
+  const pass = (): void => {
+    void world.passes()
+    time.at(time.nowMs + 200, pass)
   }
-  for (const step of steps) {
-    await until(step.atMs)
-    void world.do(step)
-  }
-  await until(runMs + 2000)
+  pass()
+  await time.runUntil(runMs + 2000)
   void world.close()
-  await vi.advanceTimersByTimeAsync(1000)
+  await time.runUntil(runMs + 3000)
   let served = 0
   let problem: string | undefined
   for (const [key, count] of world.served) {
@@ -93,21 +76,19 @@ async function tell(steps: readonly Step[], salt: number, flaws: Flaws): Promise
   return { served, problem }
 }
 
+function live(steps: readonly Step[], salt: number, flaws: Flaws = {}): Promise<Told & { trace: readonly string[] }> {
+  const time = new VirtualTime(salt)
+  return time.run(async () => ({ ...(await tell(time, steps, flaws)), trace: time.trace }))
+}
+
 const holds = (flaws: Flaws, numRuns = runs) =>
   fc.check(
     fc.asyncProperty(script, fc.nat(), async (steps, salt) => {
-      const { problem } = await tell(steps, salt, flaws)
+      const { problem } = await live(steps, salt, flaws)
       if (problem !== undefined) throw new Error(problem)
     }),
     { seed, numRuns, endOnFailure: true },
   )
-
-beforeEach(() => {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'performance', 'Date'] })
-})
-afterEach(() => {
-  vi.useRealTimers()
-})
 
 describe('hits', () => {
   it('are served at most as often as they were granted, and granted at most up to the limit', async () => {
@@ -124,7 +105,14 @@ describe('hits', () => {
       what: 'hits',
       amount: 10,
     }))
-    expect(await tell(steps, 1, {})).toEqual({ served: limit, problem: undefined })
+    expect(await live(steps, 1)).toMatchObject({ served: limit, problem: undefined })
+  })
+
+  it('are told the same way twice by the same script and seed', async () => {
+    for (const [steps, salt] of fc.sample(fc.tuple(script, fc.nat()), { seed, numRuns: 10 })) {
+      const [one, other] = [await live(steps, salt), await live(steps, salt)]
+      expect(other.trace).toEqual(one.trace)
+    }
   })
 
   it.each<[string, Flaws]>([

@@ -1,5 +1,4 @@
 // The hit quota of one process, put together.
-import { setTimeout as pause } from 'node:timers/promises'
 import { limits, type Config } from '../config.ts'
 import type { Breaker } from '../connections/breaker.ts'
 import { withDeadline } from '../connections/deadline.ts'
@@ -33,7 +32,7 @@ export function openHits(config: Pick<Config, 'dbTimeoutMs' | 'hitQuotaUngrantab
   const nowMs = (): number => performance.now()
   const postgres = askPostgres(deps.redirects, deps.breaker, config.dbTimeoutMs)
   const quota = createHitQuota({
-    supply: createHitSupply({ counters, postgres, clock, nowMs, pause: (ms) => pause(ms) }),
+    supply: createHitSupply({ counters, postgres, clock, nowMs }),
     clock,
     nowMs,
     whenUngrantable: config.hitQuotaUngrantable,

@@ -2,7 +2,7 @@
 // an outbox. What is not modelled (SQL, the trigger) is tested on the real one.
 import { absent, type Code, type Known } from '../../link.ts'
 import type { Change, Changes, Cursor, Truth } from '../truth.ts'
-import type { VirtualTime } from './virtual-time.ts'
+import type { VirtualTime } from '../../testing/virtual-time.ts'
 
 export interface Flaws {
   /** The version is drawn before the row is locked. */

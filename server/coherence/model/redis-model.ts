@@ -3,7 +3,7 @@
 import { absent, isLink, type Code, type Known } from '../../link.ts'
 import type { Held } from '../schema.ts'
 import type { Entry, SharedCache } from '../shared-cache.ts'
-import type { VirtualTime } from './virtual-time.ts'
+import type { VirtualTime } from '../../testing/virtual-time.ts'
 
 export interface Flaws {
   /** Writes do not look at the version that is there. */
@@ -84,26 +84,18 @@ export class RedisServer {
   }
 }
 
-/** One process' connection. Latencies, lost replies and late arrivals come from `random`. */
+/** One process' connection. Latencies, lost replies and late arrivals come from the seed. */
 export class RedisClient implements SharedCache {
   connection = 1
   cursor: string | null = null
   server: RedisServer
   readonly #time: VirtualTime
-  readonly #random: () => number
   readonly #flaws: Flaws
   readonly #onLowered: (code: Code) => void
 
-  constructor(
-    server: RedisServer,
-    time: VirtualTime,
-    random: () => number,
-    flaws: Flaws,
-    onLowered: (code: Code) => void,
-  ) {
+  constructor(server: RedisServer, time: VirtualTime, flaws: Flaws, onLowered: (code: Code) => void) {
     this.server = server
     this.#time = time
-    this.#random = random
     this.#flaws = flaws
     this.#onLowered = onLowered
   }
@@ -194,7 +186,7 @@ export class RedisClient implements SharedCache {
       late = true
       await this.#time.sleep(40)
     }
-    if ((late || !up() || connection !== this.connection) && this.#random() < 0.5) throw new Error('lost')
+    if ((late || !up() || connection !== this.connection) && this.#time.random() < 0.5) throw new Error('lost')
     const result = command(server.keys)
     await this.#time.sleep(this.#latencyMs(tail))
     if (late || !up() || hole() || connection !== this.connection) throw new Error('the reply was lost')
@@ -202,7 +194,7 @@ export class RedisClient implements SharedCache {
   }
 
   #latencyMs(tail: number): number {
-    const dice = this.#random()
-    return dice < tail ? this.#random() * 400 : dice < 0.9 ? dice * 2 : 5 + this.#random() * 30
+    const dice = this.#time.random()
+    return dice < tail ? this.#time.random() * 400 : dice < 0.9 ? dice * 2 : 5 + this.#time.random() * 30
   }
 }

@@ -13,7 +13,7 @@ import { startRelay } from '../relay.ts'
 import { Trust } from '../trust.ts'
 import { PostgresModel, type Flaws as PostgresFlaws, type State } from './postgres-model.ts'
 import { RedisClient, RedisServer, type Flaws as RedisFlaws } from './redis-model.ts'
-import { epochMs, random, type VirtualTime } from './virtual-time.ts'
+import { epochMs, type VirtualTime } from '../../testing/virtual-time.ts'
 
 export interface Flaws extends PostgresFlaws, RedisFlaws {
   /** Any connection is trusted once there has been a pass. */
@@ -57,7 +57,6 @@ const promiseMs = 1000
 export class World {
   readonly violations: string[] = []
   readonly time: VirtualTime
-  readonly #random: () => number
   readonly #flaws: Flaws
   readonly #postgres: PostgresModel
   readonly #servers = [new RedisServer(), new RedisServer()] as const
@@ -69,9 +68,8 @@ export class World {
   #restoredMs = -Infinity
   reads = 0
 
-  constructor(time: VirtualTime, seed: number, flaws: Flaws = {}) {
+  constructor(time: VirtualTime, flaws: Flaws = {}) {
     this.time = time
-    this.#random = random(seed)
     this.#flaws = flaws
     this.#postgres = new PostgresModel(this.time, flaws)
     this.#primary = this.#servers[0]
@@ -97,7 +95,7 @@ export class World {
   #startProcess(): Process {
     const { time } = this
     const nowMs = (): number => time.nowMs
-    const redis = new RedisClient(this.#primary, time, this.#random, this.#flaws, (code) => {
+    const redis = new RedisClient(this.#primary, time, this.#flaws, (code) => {
       this.#violated(`a write to Redis took ${code} back to an older version`)
     })
     const tier1 = createTier1({ max: 100, freshMs: 100, graceMs: 50, staleMaxMs: 1e9, trustMs: 800, nowMs })
@@ -120,7 +118,7 @@ export class World {
     }
     const process = { postgresUp: true, excusedUntilMs: -1 }
     const truth = this.#postgres.truth(async () => {
-      await time.sleep(this.#random() < 0.95 ? this.#random() * 4 : this.#random() * 90)
+      await time.sleep(this.time.random() < 0.95 ? this.time.random() * 4 : this.time.random() * 90)
       if (!process.postgresUp) throw new Error('Postgres is away')
     })
     const onApplied = (): void => undefined
@@ -136,7 +134,6 @@ export class World {
       onFallback: () => undefined,
       onAgeing: () => undefined,
       nowMs: () => epochMs + time.nowMs,
-      random: this.#random,
     })
     const tier3 = createTier3({
       truth,
@@ -160,7 +157,7 @@ export class World {
   }
 
   #anyCode(): Code {
-    const dice = this.#random()
+    const dice = this.time.random()
     return codes[dice < 0.6 ? 0 : dice < 0.97 ? 1 : 2] as Code
   }
 
@@ -172,7 +169,7 @@ export class World {
     const again = (): void => {
       if (this.time.nowMs > untilMs) return
       void this.#read(index, this.#anyCode())
-      this.time.at(this.time.nowMs + 5 + this.#random() * 40, again)
+      this.time.at(this.time.nowMs + 5 + this.time.random() * 40, again)
     }
     again()
   }
@@ -183,6 +180,7 @@ export class World {
     const local = process.resolver.local(code)
     const answer = local ? local.known : (await process.resolver.ask(code))?.answer
     this.reads++
+    this.time.note(`process ${index} says of ${code} ${say(answer)}`)
     if (answer === undefined || answer === 'unknown') return
     if (!process.postgresUp || process.excusedUntilMs > beganMs) return
     if (beganMs - this.#restoredMs < promiseMs + 500) return
