@@ -213,6 +213,51 @@ describe('clicks', () => {
     expect(await inPostgres(nextId)).toBe(counted.persisted)
   })
 
+  it('wait in memory while no spool can be begun, and all arrive when one can', async () => {
+    const errors: unknown[] = []
+    const clicks = start({ onError: (error) => errors.push(error) })
+    // Root writes into folders of any mode, but makes none where a file is.
+    writeFileSync(join(dataDir, 'spool'), '')
+    for (let n = 0; n < 6; n++) {
+      hit(clicks, nextId, 10)
+      await clicks.flush()
+    }
+    expect(errors).toHaveLength(6)
+    expect([clicks.pending, counted.accepted, counted.dropped]).toEqual([60, 0, 0])
+    rmSync(join(dataDir, 'spool'))
+    await clicks.flush()
+    expect(await inPostgres(nextId)).toBe(60)
+    expect(counted).toEqual({ accepted: 60, dropped: 0, persisted: 60 })
+  })
+
+  it('which find no room while no spool can be begun are in the books at once, and only once', async () => {
+    const clicks = start({ maxLinks: 3 })
+    writeFileSync(join(dataDir, 'spool'), '')
+    for (let n = 0; n < 5; n++) {
+      for (let link = 0; link < 5; link++) hit(clicks, 6_000_000 + 5 * n + link, 1)
+      await clicks.flush()
+      expect([counted.accepted, counted.dropped]).toEqual([n < 1 ? 2 : 5 * n - 1, n < 1 ? 2 : 5 * n - 1])
+    }
+    expect(clicks.pending).toBe(6)
+    rmSync(join(dataDir, 'spool'))
+    await clicks.flush()
+    await clicks.flush()
+    expect(counted).toEqual({ accepted: 25, dropped: 19, persisted: 6 })
+    await clicks.stop()
+    expect(counted).toEqual({ accepted: 25, dropped: 19, persisted: 6 })
+  })
+
+  it('that a stop leaves in memory are given up, and counted', async () => {
+    const clicks = start()
+    writeFileSync(join(dataDir, 'spool'), '')
+    hit(clicks, nextId, 4)
+    await clicks.flush()
+    hit(clicks, nextId, 3)
+    expect([clicks.pending, counted.accepted]).toEqual([7, 0])
+    await clicks.stop()
+    expect(counted).toEqual({ accepted: 7, dropped: 7, persisted: 0 })
+  })
+
   it('of more links than there is room for are given up, and counted', async () => {
     const clicks = start({ maxLinks: 3 })
     for (let n = 0; n < 5; n++) hit(clicks, 5_000_000 + n, 1)

@@ -124,7 +124,7 @@ class Way {
   }
 
   #write(): Promise<void> {
-    this.#writing ??= this.#writer.write(this.#counter.drain).finally(() => {
+    this.#writing ??= this.#writer.write(this.#counter).finally(() => {
       this.#writing = undefined
     })
     return this.#writing
@@ -157,7 +157,7 @@ class Way {
 
   async #finish(): Promise<void> {
     await this.flush()
-    const over = await this.#writer.close()
+    const over = await this.#writer.close(this.#counter)
     if (over) this.#report(over, true)
   }
 

@@ -16,6 +16,8 @@ export interface Counter {
   ungranted(linkId: number): void
   /** All that has come since the last time. What did not fit is in `dropped`. */
   drain(): Batch
+  /** How many did not fit since the last time, while the rest stays counted. */
+  takeDropped(): number
   readonly pending: number
 }
 
@@ -70,6 +72,12 @@ export function createCounter({ maxLinks, nowMs }: CounterOptions): Counter {
       dropped = 0
       beganMs = nowMs()
       return batch
+    },
+    takeDropped() {
+      settle()
+      const taken = dropped
+      dropped = 0
+      return taken
     },
     get pending() {
       settle()

@@ -60,7 +60,7 @@ describe('a batch', () => {
 
 describe('a spool', () => {
   it('keeps its batches in order, over several files', async () => {
-    const spool = await Spool.begin(root)
+    const spool = Spool.own(root)
     const rows: Spooled['rows'] = Array.from({ length: 3000 }, (_, id) => [1_000_000 + id, 1, 0])
     for (let number = 1; number <= 30; number++) await spool.append(batch(number, rows))
     expect(readdirSync(spool.dir).length).toBeGreaterThan(3)
@@ -71,7 +71,7 @@ describe('a spool', () => {
   })
 
   it('skips a torn last line, and a damaged one in the middle, and counts them', async () => {
-    const spool = await Spool.begin(root)
+    const spool = Spool.own(root)
     for (let number = 1; number <= 3; number++) await spool.append(batch(number))
     const whole = readFileSync(fileOf(spool), 'latin1')
     writeFileSync(fileOf(spool), whole.replace('[[7,2,0]]', '[[7,9,0]]') + toLine(batch(4)).slice(0, 20))
@@ -80,7 +80,7 @@ describe('a spool', () => {
   })
 
   it('does not take a line for torn that is still being written', async () => {
-    const spool = await Spool.begin(root)
+    const spool = Spool.own(root)
     await spool.append(batch(1))
     const next = toLine(batch(2))
     appendFileSync(fileOf(spool), next.slice(0, 20))
@@ -91,7 +91,8 @@ describe('a spool', () => {
   })
 
   it('begins a file after a write that failed, so that nothing follows half a line', async () => {
-    const spool = await Spool.begin(root)
+    const spool = Spool.own(root)
+    mkdirSync(spool.dir)
     symlinkSync('/dev/full', join(spool.dir, '000001.log'))
     await expect(spool.append(batch(1))).rejects.toThrow('ENOSPC')
     await spool.append(batch(1))
@@ -102,7 +103,7 @@ describe('a spool', () => {
   })
 
   it('that was taken away is not written to', async () => {
-    const spool = await Spool.begin(root)
+    const spool = Spool.own(root)
     await spool.append(batch(1))
     renameSync(spool.dir, `${spool.dir}.gone`)
     await expect(spool.append(batch(2))).rejects.toThrow('ENOENT')

@@ -37,6 +37,8 @@ const live = new Set<string>()
 export class Spool {
   readonly id: string
   readonly dir: string
+  /** Its folder has been made. It is an id before: what is given up meanwhile is booked under it. */
+  isThere = false
   #files = 0
   #bytes = 0
 
@@ -45,16 +47,18 @@ export class Spool {
     this.dir = join(root, nameOf(id))
   }
 
-  static async begin(root: string): Promise<Spool> {
+  static own(root: string): Spool {
     const spool = new Spool(root, randomUUID())
     live.add(spool.id)
-    await mkdir(spool.dir, { recursive: true, mode: 0o700 })
     return spool
   }
 
   /** On disk when it resolves. Where it rejects it may be written again: a number is counted once. */
   async append(batch: Spooled): Promise<void> {
     const line = toLine(batch)
+    // Once: a folder that is gone later is somebody else's now.
+    if (!this.isThere) await mkdir(this.dir, { recursive: true, mode: 0o700 })
+    this.isThere = true
     if (this.#bytes === 0) this.#files++
     const handle = await open(join(this.dir, fileName(this.#files)), 'a', 0o600)
     try {

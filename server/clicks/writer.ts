@@ -1,7 +1,11 @@
-// This process' own spool: begun with the first click, begun anew if it is taken away.
+// This process' own spool: begun with the first click, begun anew if it is taken away. What has been drained from the
+// counter is written, or waits in memory to be written again, or is given up and in the books.
 import { clicksIn, isEmpty, toLine, type Batch, type Spooled, type Totals } from './batch.ts'
+import type { Counter } from './counter.ts'
 import type { Sender } from './ledger.ts'
 import { Spool, spooledBytes } from './spool.ts'
+
+type Counted = Pick<Counter, 'drain' | 'takeDropped'>
 
 interface WriterDeps {
   readonly root: string
@@ -15,11 +19,12 @@ const nothing: Totals = { accepted: 0, dropped: 0 }
 export class Writer {
   readonly #deps: WriterDeps
   #sender: Sender | undefined
+  /** Written or given up. */
   #totals = nothing
   #number = 0
   /** Not known to be on disk: written again, the same, before anything else. */
   #doubtful: Spooled | undefined
-  /** Given up since the last batch that fitted. */
+  /** Given up, and said, since the last batch; the next one writes it down. */
   #dropped = 0
 
   constructor(deps: WriterDeps) {
@@ -32,56 +37,59 @@ export class Writer {
 
   /** Counted, and perhaps not on disk. */
   get unwritten(): number {
-    return this.#doubtful ? clicksIn(this.#doubtful.rows) + this.#doubtful.dropped : 0
+    return this.#doubtful ? clicksIn(this.#doubtful.rows) : 0
   }
 
   /** Never rejects: what could not be written is tried again. */
-  async write(drain: () => Batch): Promise<void> {
+  async write(counter: Counted): Promise<void> {
     try {
       if (this.#doubtful) await this.#put(this.#doubtful)
-      const batch = drain()
+      const batch = counter.drain()
       if (isEmpty(batch)) return
-      const sender = this.#sender ?? (await this.#begin())
-      const whole = this.#numbered({ ...batch, dropped: batch.dropped + this.#dropped })
-      if (await this.#fits(whole)) {
-        this.#dropped = 0
-        await this.#put(whole)
-        return
-      }
+      this.#giveUp(batch.dropped)
+      const whole = this.#numbered(batch)
       // The newest are given up. Written down with the next batch that fits; said at once.
-      this.#dropped += batch.dropped + clicksIn(batch.rows)
-      const { accepted, dropped } = this.#totals
-      sender.wrote({ accepted: accepted + this.#dropped, dropped: dropped + this.#dropped })
+      if (await this.#fits(whole)) await this.#put(whole)
+      else this.#giveUp(clicksIn(batch.rows))
     } catch (error) {
       this.#deps.onError(error, 'clicks could not be written to the spool')
-      if ((error as NodeJS.ErrnoException).code === 'ENOENT') this.#startOver()
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT' && this.#sender?.spool.isThere) this.#startOver()
+      // However long it takes: what finds no room in memory meanwhile is in the books.
+      this.#giveUp(counter.takeDropped())
     }
   }
 
   /** On a clean stop: the files go if everything has been sent. The spool's sender, if it is over. */
-  async close(): Promise<Sender | undefined> {
+  async close(counter: Counted): Promise<Sender | undefined> {
+    await this.#giveUpTheRest(counter.drain())
     const sender = this.#sender
-    if (!sender || sender.spooled > 0 || this.#doubtful) return undefined
+    if (!sender || sender.spooled > 0) return undefined
     await sender.close()
     this.#sender = undefined
     return sender
   }
 
-  async #begin(): Promise<Sender> {
-    const sender = this.#deps.senderOf(await Spool.begin(this.#deps.root))
-    this.#sender = sender
-    return sender
+  /** Nobody will try again: what is in memory only is lost, and the books say so. */
+  async #giveUpTheRest({ rows, dropped }: Batch): Promise<void> {
+    this.#giveUp(clicksIn(rows) + dropped)
+    const doubtful = this.#doubtful
+    if (!doubtful) return
+    this.#doubtful = undefined
+    const last = await this.#own()
+      .spool.last()
+      .catch(() => undefined)
+    if (last?.number === doubtful.number) this.#wrote(doubtful)
+    else this.#giveUp(clicksIn(doubtful.rows))
   }
 
-  #numbered(batch: Batch): Spooled {
-    return {
-      ...batch,
-      number: this.#number + 1,
-      totals: {
-        accepted: this.#totals.accepted + clicksIn(batch.rows) + batch.dropped,
-        dropped: this.#totals.dropped + batch.dropped,
-      },
-    }
+  #own(): Sender {
+    return (this.#sender ??= this.#deps.senderOf(Spool.own(this.#deps.root)))
+  }
+
+  #numbered({ hourMs, rows }: Batch): Spooled {
+    const { accepted, dropped } = this.#totals
+    const totals = { accepted: accepted + clicksIn(rows), dropped }
+    return { hourMs, rows, dropped: this.#dropped, number: this.#number + 1, totals }
   }
 
   async #fits(batch: Spooled): Promise<boolean> {
@@ -90,13 +98,27 @@ export class Writer {
   }
 
   async #put(batch: Spooled): Promise<void> {
+    if (this.#doubtful !== batch) this.#dropped = 0
     this.#doubtful = batch
-    const sender = this.#sender ?? (await this.#begin())
-    await sender.spool.append(batch)
+    await this.#own().spool.append(batch)
     this.#doubtful = undefined
-    this.#number = batch.number
-    this.#totals = batch.totals
-    sender.wrote(batch.totals)
+    this.#wrote(batch)
+  }
+
+  #wrote({ number, rows }: Spooled): void {
+    this.#number = number
+    this.#say({ accepted: this.#totals.accepted + clicksIn(rows), dropped: this.#totals.dropped })
+  }
+
+  #giveUp(clicks: number): void {
+    if (clicks === 0) return
+    this.#dropped += clicks
+    this.#say({ accepted: this.#totals.accepted + clicks, dropped: this.#totals.dropped + clicks })
+  }
+
+  #say(totals: Totals): void {
+    this.#totals = totals
+    this.#own().wrote(totals)
   }
 
   /** Somebody took this process for dead, and its spool with it. */
