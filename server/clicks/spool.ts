@@ -15,7 +15,7 @@ import { isAlive, nameOf, parseName, self } from './owner.ts'
 /** Of a file: small enough to be read at once, large enough that it lasts for a while. */
 const fileBytes = 256 * 1024
 /** Longer than the longest line: a batch of `limits.clickLinks` links. */
-const readBytes = 8 * 1024 * 1024
+export const readBytes = 8 * 1024 * 1024
 
 export interface Position {
   readonly file: string

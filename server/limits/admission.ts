@@ -23,7 +23,7 @@ export interface AdmissionDeps {
 }
 
 /** A write must have reached its commit by then; see tenant-quota.ts. The other half is for the commit itself. */
-const giveUpMs = (quotaTimes.youngS * 1000) / 2
+export const giveUpMs = (quotaTimes.youngS * 1000) / 2
 
 export function createAdmission(deps: AdmissionDeps): Admission {
   return {

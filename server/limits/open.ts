@@ -12,7 +12,7 @@ import { createAdmission } from './admission.ts'
 import { limitsRouter } from './api.ts'
 import { askRedis } from './ask-redis.ts'
 import { insured, memoryCounters, redisCounters, type Counters } from './counters.ts'
-import { createQuotaSync } from './quota-sync.ts'
+import { createQuotaSync, type QuotaSync } from './quota-sync.ts'
 import { createRateLimit } from './rate-limit.ts'
 import { createTenantQuota } from './tenant-quota.ts'
 
@@ -61,7 +61,7 @@ export function openLimits(config: Config, deps: LimitsDeps): Limits {
     onRateLimited: deps.onRateLimited,
     onQuotaExceeded: deps.onQuotaExceeded,
   })
-  const nights = startNights(() => quotaSync.nightly(), deps.onError)
+  const nights = startNights((isStopping) => quotaSync.nightly(isStopping), deps.onError)
   return {
     admission,
     termsOf: async (id) => tiers[(await directory.get(id)).tier],
@@ -90,10 +90,11 @@ export function openLimits(config: Config, deps: LimitsDeps): Limits {
   }
 }
 
-function startNights(nightly: () => Promise<boolean>, onError: LimitsDeps['onError']): { stop(): Promise<void> } {
+function startNights(nightly: QuotaSync['nightly'], onError: LimitsDeps['onError']): { stop(): Promise<void> } {
   let running = Promise.resolve()
+  let isOver = false
   const timer = setInterval(() => {
-    running = nightly().then(
+    running = nightly(() => isOver).then(
       () => undefined,
       (error: unknown) => {
         onError(error, 'the nightly sync of quotas failed')
@@ -103,6 +104,7 @@ function startNights(nightly: () => Promise<boolean>, onError: LimitsDeps['onErr
   timer.unref()
   return {
     async stop() {
+      isOver = true
       clearInterval(timer)
       await running
     },

@@ -59,7 +59,7 @@ export interface Snapshot extends Terms {
   readonly young: readonly string[]
 }
 
-/** All in one statement, which sees one moment. undefined: no such tenant. */
+/** All in one statement, which sees one moment, however long its transaction has lived. undefined: no such tenant. */
 export async function readSnapshot(
   sql: Sql,
   tenant: string,
@@ -68,8 +68,8 @@ export async function readSnapshot(
   const [row] = await sql.query<Snapshot>(
     `select t.tier, t.link_quota as "linkQuota",
        (${counted}) as rows,
-       array(select id from quota_ops where tenant = $1 and at > now() - make_interval(secs => $2)) as contained,
-       array(select id from quota_ops where tenant = $1 and at > now() - make_interval(secs => $3)
+       array(select id from quota_ops where tenant = $1 and at > statement_timestamp() - make_interval(secs => $2)) as contained,
+       array(select id from quota_ops where tenant = $1 and at > statement_timestamp() - make_interval(secs => $3)
              and id like '-%') as young
      from tenants t where t.id = $1 and t.deleted_at is null`,
     [tenant, window.opsS, window.youngS],

@@ -13,8 +13,8 @@ export interface QuotaSync {
   one(tenant: string): Promise<SyncedTenant | undefined>
   /** All who have a quota. */
   all(): Promise<SyncedTenant[]>
-  /** True: it was due, and this process has done it. */
-  nightly(): Promise<boolean>
+  /** True: it was due, and this process has done it, or the rest of it. */
+  nightly(isStopping?: () => boolean): Promise<boolean>
 }
 
 const page = 500
@@ -29,49 +29,66 @@ export function createQuotaSync(db: Postgres, tiers: Tiers, quota: TenantQuota |
     const synced = await (quota ? quota.sync(tenant, sql) : rowsOnly(sql, tenant))
     return synced && { tenant, ...synced }
   }
-  const all = async (sql: Sql, onEach: (synced: SyncedTenant) => void): Promise<void> => {
-    for (let after = ''; ;) {
-      const ids = await tenantIds(sql, after, page, without)
-      for (const id of ids) {
-        const synced = await one(id, sql)
-        if (synced) onEach(synced)
-      }
-      after = ids.at(-1) ?? ''
-      if (ids.length < page) return
+  const idsAfter = (sql: Sql, after: string, most: number): Promise<string[]> => tenantIds(sql, after, most, without)
+
+  /** One tenant of the night. 'left': it is not due, or another process is at it. */
+  const step = async (sql: Sql): Promise<'left' | 'more' | 'done'> => {
+    const [lock] = await sql.query<{ mine: boolean }>(`select pg_try_advisory_xact_lock(${nightlyLock}) as mine`)
+    const [night] = lock?.mine ? await sql.query<Night>(nightSql, [nightlyHour]) : []
+    if (!night?.due) return 'left'
+    if (night.reached === null) {
+      await pruneOps(sql, quotaTimes.opsS)
+      await removeDeleted(sql)
     }
+    const [id] = quota ? await idsAfter(sql, night.reached ?? '', 1) : []
+    if (id === undefined) {
+      await sql.query('update quota_nights set synced_at = now(), night = null')
+      return 'done'
+    }
+    await one(id, sql)
+    await sql.query('update quota_nights set night = $1, reached = $2', [night.began, id])
+    return 'more'
   }
+
   return {
     one: (tenant) => one(tenant, db),
     async all() {
       const items: SyncedTenant[] = []
-      await all(db, (synced) => {
-        if (items.length < limits.syncsListed) items.push(synced)
-      })
+      for (let after: string | undefined = ''; after !== undefined;) {
+        const ids = await idsAfter(db, after, page)
+        for (const id of ids) {
+          const synced = await one(id, db)
+          if (synced && items.length < limits.syncsListed) items.push(synced)
+        }
+        after = ids.length < page ? undefined : ids.at(-1)
+      }
       return items
     },
-    nightly: () =>
-      db.transaction(async (sql) => {
-        if (!(await isDue(sql))) return false
-        await pruneOps(sql, quotaTimes.opsS)
-        await removeDeleted(sql)
-        if (quota) await all(sql, () => undefined)
-        await sql.query('update quota_nights set synced_at = now()')
-        return true
-      }),
+    // A transaction for each tenant: in a long one the database's now() stands still, and links that were deleted meanwhile
+    // would look younger than they are. Another process may do the next tenant; the row says where to go on.
+    async nightly(isStopping = () => false) {
+      while (!isStopping()) {
+        const outcome = await db.transaction(step)
+        if (outcome !== 'more') return outcome === 'done'
+      }
+      return false
+    },
   }
 }
 
-/** The lock ends with the transaction: if its holder dies, another process does the night's work. */
-async function isDue(sql: Sql): Promise<boolean> {
-  const [lock] = await sql.query<{ mine: boolean }>(`select pg_try_advisory_xact_lock(${nightlyLock}) as mine`)
-  if (!lock?.mine) return false
-  const [night] = await sql.query<{ due: boolean }>(
-    `select synced_at < date_trunc('day', now() - make_interval(hours => $1), 'UTC') + make_interval(hours => $1) as due
-     from quota_nights`,
-    [nightlyHour],
-  )
-  return night?.due ?? false
+interface Night {
+  readonly due: boolean
+  /** When it was to begin. */
+  readonly began: Date
+  /** The last tenant that is done; null: none of this night. */
+  readonly reached: string | null
 }
+
+const nightSql = `
+select synced_at < began as due, began, case when night = began then reached end as reached
+from quota_nights, (
+  select date_trunc('day', now() - make_interval(hours => $1), 'UTC') + make_interval(hours => $1) as began
+) as this`
 
 async function rowsOnly(sql: Sql, tenant: string): Promise<Synced | undefined> {
   const found = await readSnapshot(sql, tenant, quotaTimes)

@@ -22,7 +22,8 @@
 // Whichever side is first, the other one's half is in the sum once; nobody waits and nothing is tried again. A create that
 // was killed stays counted while Redis remembers its id, and is gone with the first sync after that.
 //
-// The times, each by one clock and as a duration only:  youngS + syncMs <= keptS,  keptS + youngS <= opsS.
+// The times, each by one clock and as a duration only:  youngS + syncMs <= keptS,  keptS + youngS <= opsS. Tested in
+// server/config.test.ts, with what else one bound relies on of another.
 // - No create commits, and no delete refunds, later than youngS after it began: they give up. A '+id' that Redis has
 //   forgotten is therefore in the rows or never will be, and a '-id' older than youngS is in Redis or never will be.
 // - What Redis remembers (keptS), Postgres still does (opsS): nothing in the rows is taken for in flight.
