@@ -55,6 +55,22 @@ describe('200', () => {
   })
 })
 
+describe('GET /limits', () => {
+  it('says what of each limit is used; the owner has none', async () => {
+    const none = { limit: null, used: null, remaining: null, resetsAt: null }
+    expect(await ql.api('GET', '/limits')).toMatchObject({
+      status: 200,
+      body: {
+        tier: 'unlimited',
+        creates: none,
+        changes: none,
+        aggregate: { limit: null, near: null },
+        links: { limit: null },
+      },
+    })
+  })
+})
+
 describe('204', () => {
   it('deletes, and lets the same tenant have the code again, at once and as another link', async () => {
     const code = await ql.create({ code: 'contract-204' })

@@ -58,6 +58,10 @@ export const invalid = (field: string, message: string): QuickLinkError =>
 export const unavailable = (message: string, cause?: unknown): QuickLinkError =>
   new QuickLinkError('unavailable', message, { retryAfterS: 1, cause })
 
+/** Not the caller's doing: the same request may succeed another time. */
+export const isOurFault = (error: unknown): boolean =>
+  !(error instanceof QuickLinkError) || error.code === 'unavailable' || error.code === 'internal'
+
 export interface Problem {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>

@@ -1,13 +1,14 @@
 // May this tenant create a link now? Rate limit first, then a place in its quota; the last word on the place has Postgres,
-// in the transaction of the insert. What was taken goes back when no link came of it.
+// in the transaction of the insert. What was taken goes back when no link came of it; rate-limit.ts says what a failure costs.
+// And may it change one? That is a rate alone.
 import type { Sql } from '../connections/postgres.ts'
-import { QuickLinkError, unavailable } from '../errors.ts'
+import { isOurFault, QuickLinkError, unavailable } from '../errors.ts'
 import type { Code } from '../link.ts'
 import type { Admission, Admitted, Departure } from '../links/change-link.ts'
 import type { Directory } from '../tenants/directory.ts'
 import { readTenant } from '../tenants/store.ts'
 import { countAndRecord, countLinks, lockTenant, recordOp, takesOver } from './quota-store.ts'
-import type { Acquired, RateLimit, RatedTenant } from './rate-limit.ts'
+import type { Acquired, RateLimit, RatedTenant, Unit } from './rate-limit.ts'
 import { linkLimit, newEntry, quotaTimes, type TenantQuota } from './tenant-quota.ts'
 import type { Tiers } from './tiers.ts'
 
@@ -26,49 +27,63 @@ export interface AdmissionDeps {
 export const giveUpMs = (quotaTimes.youngS * 1000) / 2
 
 export function createAdmission(deps: AdmissionDeps): Admission {
+  const { directory, rateLimit } = deps
   return {
     async admit(id, code) {
-      const tenant = await deps.directory.get(id)
-      const unit = await acquire(deps, tenant)
+      const tenant = await directory.get(id)
+      const unit = orRefuse(deps, tenant, 'creates', await rateLimit.tryAcquire(tenant))
       try {
         return await takePlace(deps, id, linkLimit(deps.tiers, tenant), code, unit)
       } catch (error) {
-        await unit.giveBack()
+        await settle(unit, error)
         throw error
       }
+    },
+    async change(id) {
+      const tenant = await directory.get(id)
+      const unit = orRefuse(deps, tenant, 'changes', await rateLimit.tryChange(tenant))
+      return { release: (why) => settle(unit, why) }
     },
     depart: () => departure(deps),
   }
 }
 
-async function acquire(deps: AdmissionDeps, tenant: RatedTenant): Promise<Extract<Acquired, { granted: true }>> {
-  const acquired = await deps.rateLimit.tryAcquire(tenant)
+/** `why` is what it failed with; undefined: it was not needed. */
+const settle = (unit: Unit, why: unknown): Promise<void> =>
+  why === undefined || isOurFault(why) ? unit.giveBack() : unit.failed()
+
+function orRefuse(deps: AdmissionDeps, tenant: RatedTenant, what: 'creates' | 'changes', acquired: Acquired): Unit {
   if (acquired.granted) return acquired
   const { by, window, endsInMs } = acquired
   deps.onRateLimited(by === 'aggregate' ? 'aggregate' : tenant.tier)
   const retryAfterS = Math.max(1, Math.ceil(endsInMs / 1000))
-  const policy = by === 'aggregate' ? '"all-tenants"' : '"creates"'
-  throw new QuickLinkError('rate_limited', whyLimited(by, window.limit), {
+  const policy = by === 'aggregate' ? '"all-tenants"' : `"${what}"`
+  // Of all tenants together nobody is told more than that it is too much now.
+  const used = by === 'aggregate' ? {} : { used: window.used }
+  throw new QuickLinkError('rate_limited', whyLimited[by === 'aggregate' ? by : what](window.limit), {
     retryAfterS,
     headers: {
       'RateLimit-Policy': `${policy};q=${window.limit};w=${deps.windowS}`,
-      RateLimit: `${policy};r=${window.remaining};t=${retryAfterS}`,
+      RateLimit: `${policy};r=0;t=${retryAfterS}`,
     },
-    members: { limit: window.limit, used: window.used, resetsAt: window.resetsAt.toISOString() },
+    members: { limit: window.limit, ...used, resetsAt: window.resetsAt.toISOString() },
   })
 }
 
-const whyLimited = (by: 'tenant' | 'aggregate', limit: number): string =>
-  by === 'tenant'
-    ? `This tenant may create ${limit} links per hour: try again later.`
-    : `All tenants of this tier together may create ${limit} links per hour: try again later.`
+const whyLimited = {
+  creates: (limit: number) =>
+    `This tenant may create ${limit} links per hour, and attempts that keep failing count as well: try again later.`,
+  changes: (limit: number) => `This tenant may change or delete links ${limit} times per hour: try again later.`,
+  aggregate: (limit: number) =>
+    `All tenants of this tier together may create ${limit} links per hour: try again later.`,
+}
 
 async function takePlace(
   deps: AdmissionDeps,
   tenant: string,
   limit: number | null,
   code: Code | undefined,
-  unit: { giveBack(): Promise<void> },
+  unit: Unit,
 ): Promise<Admitted> {
   const beganMs = performance.now()
   const { quota } = deps
@@ -101,9 +116,9 @@ async function takePlace(
       return created
     },
     done: refund,
-    async release() {
+    async release(why) {
       used = false
-      await Promise.all([refund(), unit.giveBack()])
+      await Promise.all([refund(), settle(unit, why)])
       if (misled) void quota?.correct(tenant)
     },
   }

@@ -52,17 +52,35 @@ const couldNot = (error: unknown): never => {
 
 async function show(deps: LimitsApiDeps, response: Response, id: string): Promise<void> {
   const tenant = await deps.directory.get(id)
-  const [{ creates, aggregate }, links] = await Promise.all([deps.rateLimit.getStatus(tenant), linksOf(deps, tenant)])
-  sendJson(response, 200, { tier: tenant.tier, creates: shown(creates), aggregate: shown(aggregate), links })
+  const [status, links] = await Promise.all([deps.rateLimit.getStatus(tenant), linksOf(deps, tenant)])
+  const { creates, failedCreates, changes, aggregate } = status
+  sendJson(response, 200, {
+    tier: tenant.tier,
+    creates: shown(creates),
+    failedCreates: shown(failedCreates),
+    changes: shown(changes),
+    aggregate: shownAggregate(aggregate, callerOf(response).isOwner),
+    links,
+  })
 }
 
 /** The same members for every tenant; null where its tier has no such limit. */
-const shown = (window: Window | null): object => ({
+const shown = (window: Window | null) => ({
   limit: window?.limit ?? null,
   used: window?.used ?? null,
   remaining: window?.remaining ?? null,
   resetsAt: window?.resetsAt.toISOString() ?? null,
 })
+
+/** From this share of it on, a limit of all is near. */
+const nearShare = 0.8
+
+/** How much the others create is nothing that a tenant should know. */
+function shownAggregate(window: Window | null, toOwner: boolean): object {
+  const { used, remaining, ...rest } = shown(window)
+  const near = window && window.used >= nearShare * window.limit
+  return { ...rest, near, ...(toOwner ? { used, remaining } : {}) }
+}
 
 const linksOf = async ({ sql, tiers }: LimitsApiDeps, tenant: TenantTerms): Promise<object> => ({
   used: await countLinks(sql, tenant.id),

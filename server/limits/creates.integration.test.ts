@@ -234,7 +234,11 @@ describe('creates per hour', () => {
     const [one, two] = [await newTenant({ tier: 'standard' }), await newTenant({ tier: 'standard' })]
     expect(tally(await times(60, () => create(one.key, {}, memory)))).toEqual({ 201: 50, 429: 10 })
     expect(tally(await times(30, () => create(two.key, {}, memory)))).toEqual({ 201: 20, 429: 10 })
-    expect((await create(two.key, {}, memory)).headers['ratelimit-policy']).toBe('"all-tenants";q=70;w=3600')
+    const refused = await create(two.key, {}, memory)
+    expect(refused.headers['ratelimit-policy']).toBe('"all-tenants";q=70;w=3600')
+    // How much the others create is told nobody.
+    expect(refused.body).toMatchObject({ code: 'rate_limited', limit: 70 })
+    expect(refused.body).not.toHaveProperty('used')
     await memory.kill()
   })
 })

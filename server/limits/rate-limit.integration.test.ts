@@ -96,7 +96,8 @@ describe.each(stores)('counted in %s', (_name, open) => {
     })
     expect(await takeMany(limit, plus, 100)).toBe(100)
     expect((await limit.getStatus(plus)).aggregate).toBeNull()
-    expect(await limit.getStatus(owner)).toEqual({ creates: null, aggregate: null })
+    const none = { creates: null, failedCreates: null, changes: null, aggregate: null }
+    expect(await limit.getStatus(owner)).toEqual(none)
   })
 
   test('a unit given back is free again, for the tenant and in the aggregate, and only once', async () => {
@@ -117,6 +118,40 @@ describe.each(stores)('counted in %s', (_name, open) => {
     expect(creates).toMatchObject({ used: 50, remaining: 0 })
     expect(creates?.resetsAt.getTime()).toBeGreaterThan(Date.now() + 3_590_000)
     expect(creates?.resetsAt.getTime()).toBeLessThanOrEqual(Date.now() + 3_600_000)
+  })
+
+  test('as many creates that fail are free as may succeed; then each costs a create, and of all tenants together none does', async () => {
+    const limit = rateLimit(await open(3600), 60)
+    const fail = async (): Promise<boolean> => {
+      const unit = await limit.tryAcquire(acme)
+      if (unit.granted) await unit.failed()
+      return unit.granted
+    }
+    for (let n = 0; n < 50; n++) expect(await fail()).toBe(true)
+    expect(await limit.getStatus(acme)).toMatchObject({ creates: { used: 0 }, failedCreates: { limit: 50, used: 50 } })
+    for (let n = 0; n < 50; n++) expect(await fail()).toBe(true)
+    expect(await fail()).toBe(false)
+    expect(await limit.getStatus(acme)).toMatchObject({ creates: { used: 50 }, aggregate: { used: 0 } })
+    expect(await takeMany(limit, other, 60)).toBe(50)
+  })
+
+  test('a standard tenant changes 600 times in an hour, plus 6,000, the owner any number; failing is no way around', async () => {
+    const limit = rateLimit(await open(3600))
+    const change = async (tenant: typeof acme | typeof plus | typeof owner): Promise<boolean> => {
+      const unit = await limit.tryChange(tenant)
+      if (unit.granted) await unit.failed()
+      return unit.granted
+    }
+    const many = async (tenant: typeof acme | typeof plus | typeof owner, n: number): Promise<number> =>
+      (await Promise.all(Array.from({ length: n }, () => change(tenant)))).filter(Boolean).length
+    expect(await many(acme, 620)).toBe(600)
+    expect(await many(owner, 700)).toBe(700)
+    const ofPlus = await limit.tryChange(plus)
+    expect((await limit.getStatus(plus)).changes).toMatchObject({ limit: 6000, used: 1, remaining: 5999 })
+    if (ofPlus.granted) await ofPlus.giveBack()
+    expect((await limit.getStatus(plus)).changes).toMatchObject({ used: 0 })
+    // Creates are another budget.
+    expect(await takeMany(limit, acme, 1)).toBe(1)
   })
 
   test('at the edge of two windows fewer than twice the limit pass, and a late return takes nothing off the next', async () => {

@@ -14,9 +14,11 @@ test('without a word the tiers are those of the documentation', () => {
 })
 
 test('single numbers can be overridden, by the environment or a file; null is no limit', () => {
-  const changed = tiersOf({ TIERS: '{"standard": {"links": 5}, "plus": {"createsPerHour": null}}' })
+  const changed = tiersOf({
+    TIERS: '{"standard": {"links": 5}, "plus": {"createsPerHour": null, "changesPerHour": 9}}',
+  })
   expect(changed.standard).toEqual({ ...defaultTiers.standard, links: 5 })
-  expect(changed.plus).toEqual({ ...defaultTiers.plus, createsPerHour: null })
+  expect(changed.plus).toEqual({ ...defaultTiers.plus, createsPerHour: null, changesPerHour: 9 })
   const dir = mkdtempSync(join(tmpdir(), 'quicklink-tiers-'))
   writeFileSync(join(dir, 'tiers.json'), '{"standard": {"lifeDays": 30}}\n')
   expect(tiersOf({ TIERS_FILE: join(dir, 'tiers.json') }).standard.lifeDays).toBe(30)

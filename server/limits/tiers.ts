@@ -4,14 +4,18 @@
 //
 //   {"standard": {"createsPerHour": 100, "links": 5000}, "plus": {"monthlyHits": null}}
 //
-// Fields: createsPerHour, links, monthlyHits (per link and calendar month), lifeDays. What is left out stays as it is here.
+// Fields: createsPerHour, changesPerHour, links, monthlyHits (per link and calendar month), lifeDays. What is left out stays
+// as it is here.
 import { z } from 'zod'
 
 export const tierNames = ['standard', 'plus', 'unlimited'] as const
 export type TierName = (typeof tierNames)[number]
 
 export interface Tier {
+  /** As many creates that fail are free. Further ones count as creates. */
   readonly createsPerHour: number | null
+  /** PATCH and DELETE of links, whatever their outcome. */
+  readonly changesPerHour: number | null
   readonly links: number | null
   /** Hits per link and month. A tenant may ask for less. */
   readonly monthlyHits: number | null
@@ -24,10 +28,31 @@ export interface Tier {
 export type Tiers = Readonly<Record<TierName, Tier>>
 
 export const defaultTiers: Tiers = {
-  standard: { createsPerHour: 50, links: 1000, monthlyHits: 10_000, lifeDays: 365, inAggregate: true },
-  plus: { createsPerHour: 200, links: 10_000, monthlyHits: 10_000, lifeDays: 365, inAggregate: false },
+  standard: {
+    createsPerHour: 50,
+    changesPerHour: 600,
+    links: 1000,
+    monthlyHits: 10_000,
+    lifeDays: 365,
+    inAggregate: true,
+  },
+  plus: {
+    createsPerHour: 200,
+    changesPerHour: 6000,
+    links: 10_000,
+    monthlyHits: 10_000,
+    lifeDays: 365,
+    inAggregate: false,
+  },
   // The owner's own tenant is of this one, so it cannot be changed.
-  unlimited: { createsPerHour: null, links: null, monthlyHits: null, lifeDays: null, inAggregate: false },
+  unlimited: {
+    createsPerHour: null,
+    changesPerHour: null,
+    links: null,
+    monthlyHits: null,
+    lifeDays: null,
+    inAggregate: false,
+  },
 }
 
 const bounded = (max: number) => {
@@ -37,6 +62,7 @@ const bounded = (max: number) => {
 
 const overrides = z.strictObject({
   createsPerHour: bounded(1_000_000),
+  changesPerHour: bounded(1_000_000),
   links: bounded(2 ** 31 - 1),
   monthlyHits: bounded(2 ** 31 - 1),
   lifeDays: bounded(36_500),
@@ -74,7 +100,7 @@ function describe(issue: z.core.$ZodIssue | undefined): string {
   const where = issue?.path.map(String).join('.') ?? ''
   if (issue?.code === 'unrecognized_keys') {
     const field = [where, issue.keys[0]].filter(Boolean).join('.')
-    return `must not name ${field}: only standard and plus can be changed, in createsPerHour, links, monthlyHits and lifeDays`
+    return `must not name ${field}: only standard and plus can be changed, in createsPerHour, changesPerHour, links, monthlyHits and lifeDays`
   }
   if (where === '') return 'must be JSON like {"standard": {"createsPerHour": 100}}'
   return `has a mistake at ${where}: it ${issue?.code === 'custom' || issue?.message.startsWith('must') ? issue.message : 'must be an object'}`

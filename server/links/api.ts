@@ -13,7 +13,7 @@ import {
 import type { Cursors } from '../api/cursors.ts'
 import { QuickLinkError } from '../errors.ts'
 import { parseCode, type Code } from '../link.ts'
-import { changeLink, createLink, deleteLink, type WriteDeps } from './change-link.ts'
+import { changeLink, createLink, deleteLink, orRelease, type WriteDeps } from './change-link.ts'
 import { parseDestination } from './destination.ts'
 import { idempotencyKey } from './idempotency.ts'
 import { clicksRange, clicksSchema, createSchema, listSchema, parseCustomCode, patchSchema } from './input.ts'
@@ -93,8 +93,11 @@ async function patch(deps: LinksApiDeps, request: Request<{ code: string }>, res
   const code = codeOf(request)
   const { url, ...rest } = parseBody(patchSchema, request)
   const given = url === undefined ? rest : { ...rest, url: parseDestination(url, ownHosts(deps, request)) }
-  const scope = scopeOf(callerOf(response))
-  const row = await changeLink(deps, code, scope, await agreed(deps, code, scope, given))
+  const caller = callerOf(response)
+  const scope = scopeOf(caller)
+  const row = await orRelease(await deps.admission.change(caller.tenant), async () =>
+    changeLink(deps, code, scope, await agreed(deps, code, scope, given)),
+  )
   sendJson(response, 200, present(deps, row))
 }
 
@@ -113,7 +116,9 @@ async function agreed(deps: LinksApiDeps, code: Code, scope: Scope, given: LinkP
 }
 
 async function remove(deps: LinksApiDeps, request: Request<{ code: string }>, response: Response): Promise<void> {
-  await deleteLink(deps, codeOf(request), scopeOf(callerOf(response)))
+  const code = codeOf(request)
+  const caller = callerOf(response)
+  await orRelease(await deps.admission.change(caller.tenant), () => deleteLink(deps, code, scopeOf(caller)))
   sendNothing(response)
 }
 

@@ -28,6 +28,8 @@ export interface Announcer {
 /** Rate limit and quota: `admit` throws where a tenant may not create. */
 export interface Admission {
   admit(tenant: string, code: Code | undefined): Promise<Admitted>
+  /** Throws where this tenant, whose key it is, may change nothing more for now. */
+  change(tenant: string): Promise<Pick<Admitted, 'release'>>
   /** A link is to be deleted: what it took will be free again. */
   depart(): Departure
 }
@@ -37,8 +39,8 @@ export interface Admitted {
   within<T>(sql: Sql, insert: () => Promise<T>): Promise<T>
   /** The link is committed. */
   done(): Promise<void>
-  /** Nothing was created: what was taken goes back. */
-  release(): Promise<void>
+  /** Nothing came of it: what was taken goes back, unless it failed (`why`) by its caller's doing. */
+  release(why?: unknown): Promise<void>
 }
 
 export interface Departure {
@@ -50,6 +52,7 @@ export interface Departure {
 const nothing = (): Promise<void> => Promise.resolve()
 export const everyoneAdmitted: Admission = {
   admit: () => Promise.resolve({ within: (_sql, insert) => insert(), done: nothing, release: nothing }),
+  change: () => Promise.resolve({ release: nothing }),
   depart: () => ({ within: nothing, done: nothing }),
 }
 
@@ -97,14 +100,22 @@ export async function createLink(deps: WriteDeps, request: CreateRequest): Promi
     if (earlier === undefined) throw error
     return earlier
   }
-  let created: Created | undefined
+  const asOf = deps.announcer.asOf()
+  const { row, answer } = await orRelease(admitted, () => createOnce(deps, request, admitted))
+  if (row) {
+    await announce(deps, row, asOf)
+    await admitted.done()
+  } else await admitted.release()
+  return answer
+}
+
+/** Attempts count, not successes: whoever admits hears why it came to nothing. */
+export async function orRelease<T>(admitted: Pick<Admitted, 'release'>, work: () => Promise<T>): Promise<T> {
   try {
-    const asOf = deps.announcer.asOf()
-    created = await createOnce(deps, request, admitted)
-    if (created.row) await announce(deps, created.row, asOf)
-    return created.answer
-  } finally {
-    await (created?.row ? admitted.done() : admitted.release())
+    return await work()
+  } catch (error) {
+    await admitted.release(error)
+    throw error
   }
 }
 

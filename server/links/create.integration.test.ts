@@ -8,15 +8,20 @@ import { startApi, type Api } from './api.stub.ts'
 import { touchLink } from './store.ts'
 
 const url = 'https://example.com/'
-const admissions = { taken: 0, released: 0, refuse: false }
+const admissions = { taken: 0, released: 0, refuse: false, why: [] as unknown[] }
 const nothing = () => Promise.resolve()
 const admission = {
   admit: () => {
     if (admissions.refuse) return Promise.reject(new QuickLinkError('rate_limited', 'Slow down.', { retryAfterS: 7 }))
     admissions.taken++
-    const release = () => Promise.resolve(void admissions.released++)
+    const release = (why?: unknown): Promise<void> => {
+      admissions.released++
+      admissions.why.push(why instanceof QuickLinkError ? why.code : why)
+      return Promise.resolve()
+    }
     return Promise.resolve({ within: (_sql: unknown, insert: () => never) => insert(), done: nothing, release })
   },
+  change: () => Promise.resolve({ release: nothing }),
   depart: () => ({ within: nothing, done: nothing }),
 }
 
@@ -126,13 +131,13 @@ test('a touch changes nothing but the version, and announces it', async () => {
 
 describe('admission', () => {
   test('is asked before, keeps what led to a link, and gives back the rest', async () => {
-    Object.assign(admissions, { taken: 0, released: 0 })
+    Object.assign(admissions, { taken: 0, released: 0, why: [] })
     await api.create({ url }, withKey('admitted'))
     expect(admissions).toMatchObject({ taken: 1, released: 0 })
     await api.create({ url }, withKey('admitted'))
     expect(admissions).toMatchObject({ taken: 2, released: 1 })
     await api.create({ url, code: 'occupied' })
-    expect(admissions).toMatchObject({ taken: 3, released: 2 })
+    expect(admissions).toMatchObject({ taken: 3, released: 2, why: [undefined, 'conflict'] })
     await api.create({ url: 'javascript:' })
     expect(admissions).toMatchObject({ taken: 3, released: 2 })
   })

@@ -220,25 +220,45 @@ describe('GET /limits', () => {
     expect(body).toEqual({
       tier: 'standard',
       creates: { limit: 50, used: 1, remaining: 49, resetsAt: expect.stringMatching(time) },
-      aggregate: {
-        limit: 500,
-        used: expect.any(Number),
-        remaining: expect.any(Number),
-        resetsAt: expect.stringMatching(time),
-      },
+      failedCreates: { limit: 50, used: 0, remaining: 50, resetsAt: expect.stringMatching(time) },
+      changes: { limit: 600, used: 0, remaining: 600, resetsAt: expect.stringMatching(time) },
+      // How much all others create is not a tenant's to know: whether it is near must do.
+      aggregate: { limit: 500, near: false, resetsAt: expect.stringMatching(time) },
       links: { used: 1, limit: 3 },
     })
     expect((await owner('GET', '/tenants/watcher/limits')).body).toMatchObject({
       creates: { used: 1 },
+      aggregate: { limit: 500, near: false, used: expect.any(Number), remaining: expect.any(Number) },
       links: { used: 1 },
     })
     const none = { limit: null, used: null, remaining: null, resetsAt: null }
     expect((await owner('GET', '/limits')).body).toEqual({
       tier: 'unlimited',
       creates: none,
-      aggregate: none,
+      failedCreates: none,
+      changes: none,
+      aggregate: { ...none, near: null },
       links: { used: expect.any(Number), limit: null },
     })
+  })
+
+  test('says that the limit of all is near when it is', async () => {
+    const small = await startTestApp({
+      databaseUrl: await freshDatabase(),
+      env: { RATE_LIMIT_AGGREGATE_PER_HOUR: '5' },
+    })
+    await small.api('POST', '/tenants', { id: 'early', name: 'Early', tier: 'standard' })
+    await small.api('POST', '/tenants', { id: 'late', name: 'Late', tier: 'standard' })
+    const keyOf = async (id: string): Promise<Record<string, string>> => ({
+      Authorization: `Bearer ${String((await small.api('POST', `/tenants/${id}/keys`, { name: 'k' })).body['key'])}`,
+    })
+    const [early, late] = [await keyOf('early'), await keyOf('late')]
+    const near = async (): Promise<unknown> =>
+      ((await small.api('GET', '/limits', undefined, late)).body['aggregate'] as { near: boolean }).near
+    for (const then of [false, false, false, true]) {
+      expect((await small.api('POST', '/links', { url }, early)).status).toBe(201)
+      expect(await near()).toBe(then)
+    }
   })
 
   test('a full quota is 403 with used and limit, and says so without Redis', async () => {
