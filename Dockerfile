@@ -37,4 +37,4 @@ EXPOSE 8080
 HEALTHCHECK --interval=10s --timeout=3s --start-period=30s --retries=3 \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.OPS_PORT||9464}/livez`).then(r=>process.exit(+!r.ok),()=>process.exit(1))"]
 # Node itself is process 1: it gets the signals, and waits for its workers.
-CMD ["node", "server/main.ts"]
+CMD ["node", "--disable-sigusr1", "server/main.ts"]

@@ -19,7 +19,7 @@ export function runningServer(places: Places): RunningServer | undefined {
 
 export async function startServer(places: Places, env: NodeJS.ProcessEnv, urls: Omit<RunningServer, 'pid'>) {
   rotate(places.logFile)
-  const args = ['--import', join(projectDir, 'server', 'node-version.js'), mainFile]
+  const args = ['--disable-sigusr1', '--import', join(projectDir, 'server', 'node-version.js'), mainFile]
   // This very Node: its version has been checked.
   const child = await start({
     file: process.execPath,

@@ -143,12 +143,14 @@ export const settings = {
   trustProxy: setting(trustProxySchema, 'off', 'which hops may set X-Forwarded-*: off, a number of hops, or addresses'),
   tiers: setting(tiersSchema, '{}', 'JSON that overrides what the tiers standard and plus allow'),
   logLevel: oneOf(['debug', 'info', 'warn', 'error', 'silent'], 'info', 'how much is logged'),
+  logFile: text(undefined, 'where, instead of standard output; who renames the file need not say so'),
 } satisfies Record<string, Setting<unknown>>
 
 type Settings = typeof settings
 type ValueOf<K extends keyof Settings> = z.output<Settings[K]['schema']>
 /** Settings that may stay unset; `loadConfig` fills the others that have no fallback from what is known. */
-type Optional = 'redisUrl' | 'redisSentinels' | 'redisSentinelName' | 'redisPassword' | 'ownerKey' | 'codeSalt'
+type Optional =
+  | 'redisUrl' | 'redisSentinels' | 'redisSentinelName' | 'redisPassword' | 'ownerKey' | 'codeSalt' | 'logFile' // prettier-ignore
 
 export type Config = { readonly [K in Exclude<keyof Settings, Optional>]: ValueOf<K> } & {
   readonly [K in Optional]: ValueOf<K> | undefined
@@ -338,4 +340,12 @@ export const limits = {
   upkeepMs: 30_000,
   /** Milliseconds for a clean stop; orchestrators kill after 10 s. */
   stopMs: 8000,
+  /** Bytes of log lines that wait for somebody to take them, per process: some thousand; those beyond are dropped. */
+  logQueueBytes: 1_048_576,
+  /** Milliseconds until a reader of the log who was too slow is tried again. */
+  logRetryMs: 20,
+  /** Milliseconds that the end of a process may take for its last lines. */
+  logFlushMs: 500,
+  /** Milliseconds between looks whether LOG_FILE has been renamed. */
+  logLookMs: 1000,
 } as const

@@ -92,6 +92,18 @@ describe('processes', () => {
     expect(load.answers.every(({ status }) => status === 302)).toBe(true)
   })
 
+  it('SIGUSR1 opens no inspector, neither in the primary nor in a worker, and they live on', async () => {
+    const server = await startServer({ DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none', WORKERS: '2' })
+    const pids = await server.workerPids()
+    for (let round = 0; round < 20; round++) {
+      server.signal('SIGUSR1')
+      for (const pid of pids) process.kill(pid, 'SIGUSR1')
+      expect(await server.workerPids()).toEqual(pids)
+    }
+    // Node says so on standard error, as soon as it listens.
+    expect(server.output()).not.toMatch(/Debugger listening|Starting inspector/)
+  })
+
   it('starts without Postgres, degraded, and makes the database ready when it comes', async () => {
     const postgres = await startPostgresServer()
     await postgres.kill()

@@ -1,5 +1,6 @@
 // `npm run serve`: one primary that supervises, and WORKERS processes that serve.
 import './node-version.js'
+import './processes/no-inspector.ts'
 import cluster from 'node:cluster'
 import { ConfigError, limits, loadConfig, type Config } from './config.ts'
 import { openPostgres } from './connections/postgres.ts'
@@ -7,14 +8,22 @@ import { openRedis } from './connections/redis.ts'
 import { upkeep } from './links/upkeep.ts'
 import { Refused } from './processes/refusal.ts'
 import { supervise } from './processes/supervisor.ts'
-import { readBuild } from './telemetry/build.ts'
-import { createLog, type Log } from './telemetry/log.ts'
-import { createMetrics } from './telemetry/metrics.ts'
+import { readBuild, type Build } from './telemetry/build.ts'
+import { openLog, type Log, type OpenLog } from './telemetry/log.ts'
+import { createMetrics, type Metrics } from './telemetry/metrics.ts'
 import { work } from './processes/worker.ts'
 
 const probeMs = 1000
 
-async function primary(config: Config, log: Log): Promise<void> {
+function openMetrics(build: Build, takeDropped: () => number): Metrics {
+  const metrics = createMetrics({ processMetrics: true, ...build })
+  metrics.onCollect(() => {
+    metrics.logDropped.inc(takeDropped())
+  })
+  return metrics
+}
+
+async function primary(config: Config, { log, takeDropped, alone, write }: OpenLog): Promise<void> {
   const { boot } = await import('./boot.ts')
   const build = readBuild()
   // Connections of its own, so that health is asked even while every worker is busy. Their errors are its answers.
@@ -32,8 +41,9 @@ async function primary(config: Config, log: Log): Promise<void> {
   keepUp(config, log)
   await supervise(config, {
     log,
+    relay: alone ? write : undefined,
     build,
-    metrics: createMetrics({ processMetrics: true, ...build }),
+    metrics: openMetrics(build, takeDropped),
     workerFile: import.meta.filename,
     boot: () => boot(config, log),
     probes: { postgres: () => postgres.query('select 1'), redis: redis && (() => redis.ping()) },
@@ -62,23 +72,23 @@ function keepUp(config: Config, log: Log): void {
   setInterval(() => void run(), limits.upkeepEveryMs).unref()
 }
 
-async function worker(config: Config, log: Log): Promise<void> {
+async function worker(config: Config, { log, takeDropped }: OpenLog): Promise<void> {
   const { startApp } = await import('./app.ts')
-  await work(config, { log, metrics: createMetrics({ processMetrics: true, ...readBuild() }), startApp })
+  await work(config, { log, metrics: openMetrics(readBuild(), takeDropped), startApp })
 }
 
 try {
   const config = loadConfig(process.env)
-  const log = createLog(config)
+  const open = openLog(config)
   process.on('uncaughtException', (error) => {
-    log.fatal({ err: error }, 'a mistake that nobody caught; this process ends')
+    open.log.fatal({ err: error }, 'a mistake that nobody caught; this process ends')
     process.exit(1)
   })
   if (cluster.isPrimary) {
-    await primary(config, log)
+    await primary(config, open)
     process.exit(0)
   }
-  await worker(config, log)
+  await worker(config, open)
 } catch (error) {
   if (!(error instanceof ConfigError || error instanceof Refused)) throw error
   process.stderr.write(`${error.message}\n`)

@@ -1,5 +1,6 @@
 // The workers: each is a slot that is always filled, with a patience that grows while its worker keeps dying.
 import cluster, { type Worker } from 'node:cluster'
+import { createInterface } from 'node:readline'
 import type { ToPrimary, ToWorker } from './ipc.ts'
 import type { Log } from '../telemetry/log.ts'
 
@@ -25,6 +26,8 @@ export interface CrewOptions {
   /** The file that a worker runs. */
   readonly file: string
   readonly log: Log
+  /** Takes what workers write, where they may not share our own output. */
+  readonly relay: ((line: string) => void) | undefined
   onForked(worker: Worker): void
   onMessage(worker: Worker, message: ToPrimary): void
   onLeft(worker: Worker): void
@@ -38,7 +41,7 @@ export class Crew<Boot> {
 
   constructor(options: CrewOptions) {
     this.#options = options
-    cluster.setupPrimary({ exec: options.file })
+    cluster.setupPrimary({ exec: options.file, silent: options.relay !== undefined })
     this.slots = Array.from({ length: options.size }, (_, number) => ({
       number,
       worker: undefined,
@@ -88,6 +91,7 @@ export class Crew<Boot> {
   #fill(slot: Slot): void {
     const worker = cluster.fork()
     Object.assign(slot, { worker, serving: false, forkedAtMs: performance.now(), respawn: undefined })
+    if (this.#options.relay) passOn(worker, this.#options.relay)
     this.#options.onForked(worker)
     worker.on('message', (message: ToPrimary) => {
       if (message.type === 'serving') Object.assign(slot, { serving: true, tried: true })
@@ -96,7 +100,8 @@ export class Crew<Boot> {
     worker.on('error', (error) => {
       this.#options.log.warn({ err: error, worker: worker.process.pid }, 'a worker could not be spoken to')
     })
-    worker.once('exit', (code, signal) => {
+    // Not 'exit': its last lines come before this.
+    worker.process.once('close', (code, signal) => {
       this.#left(slot, worker, { code, signal })
     })
   }
@@ -117,5 +122,11 @@ export class Crew<Boot> {
     slot.respawn = setTimeout(() => {
       this.#fill(slot)
     }, delayMs)
+  }
+}
+
+function passOn({ process: { stdout, stderr } }: Worker, relay: (line: string) => void): void {
+  for (const output of [stdout, stderr]) {
+    if (output) createInterface(output).on('line', (line) => relay(`${line}\n`))
   }
 }

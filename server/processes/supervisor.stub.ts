@@ -6,12 +6,21 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { loadConfig } from '../config.ts'
 import { Refused } from './refusal.ts'
 import { supervise } from './supervisor.ts'
-import { createLog } from '../telemetry/log.ts'
-import { createMetrics } from '../telemetry/metrics.ts'
+import { openLog, type OpenLog } from '../telemetry/log.ts'
+import { createMetrics, type Metrics } from '../telemetry/metrics.ts'
 import { work, type WorkerDeps } from './worker.ts'
 
 const config = loadConfig(process.env)
-const log = createLog(config)
+const { log, takeDropped, alone, write } = open()
+
+function open(): OpenLog {
+  try {
+    return openLog(config)
+  } catch (error) {
+    process.stderr.write(`${(error as Error).message}\n`)
+    process.exit(1)
+  }
+}
 
 /** Postgres is away at the first two attempts. */
 let attempts = 0
@@ -21,11 +30,31 @@ const boot = async (): Promise<string> => {
   return 'the salt'
 }
 
+const filler = 'x '.repeat(250)
+const fail = (): never => {
+  throw new Error('nobody catches this')
+}
+process.on('uncaughtException', (error) => {
+  log.fatal({ err: error }, 'a mistake that nobody caught; this process ends')
+  process.exit(1)
+})
+
+const openMetrics = (): Metrics => {
+  const metrics = createMetrics()
+  metrics.onCollect(() => {
+    metrics.logDropped.inc(takeDropped())
+  })
+  return metrics
+}
+
 const startApp: WorkerDeps<string>['startApp'] = async (_config, { metrics, boot }) => {
   const server = createServer((request, response) => {
     void (async () => {
       if (request.url === '/crash') process.exit(7)
       if (request.url === '/slow') await pause(500)
+      const [, lines] = /^\/log\/(\d+)$/.exec(request.url ?? '') ?? []
+      for (let n = 0; n < Number(lines ?? 0); n++) log.warn({ filler }, 'a line')
+      if (request.url === '/wrong') setImmediate(fail)
       if (request.url === '/hang') await pause(60_000)
       if (request.url === '/boot') response.write(await boot)
       metrics.redirect(302, 0.00003)
@@ -50,7 +79,8 @@ try {
   if (cluster.isPrimary) {
     await supervise(config, {
       log,
-      metrics: createMetrics(),
+      relay: alone ? write : undefined,
+      metrics: openMetrics(),
       build: { version: '0', commit: 'stub' },
       workerFile: import.meta.filename,
       boot,
@@ -58,7 +88,7 @@ try {
     })
     process.exit(0)
   }
-  await work(config, { log, metrics: createMetrics(), startApp })
+  await work(config, { log, metrics: openMetrics(), startApp })
 } catch (error) {
   if (!(error instanceof Refused)) throw error
   process.stderr.write(`${error.message}\n`)

@@ -7,7 +7,7 @@ import { createClickBooks, type ClickBooks } from '../clicks/books.ts'
 import { countIn } from '../clicks/open.ts'
 import { ConfigError, limits, type Config } from '../config.ts'
 import { isUnavailable } from '../connections/postgres.ts'
-import { Crew } from './crew.ts'
+import { Crew, type CrewOptions } from './crew.ts'
 import { stopSignals, type ToPrimary } from './ipc.ts'
 import { createCounterDesk } from '../limits/primary-counters.ts'
 import { refusal, Refused } from './refusal.ts'
@@ -21,6 +21,7 @@ import { Reporter, type Status } from '../telemetry/report.ts'
 
 export interface SupervisorDeps<Boot> {
   readonly log: Log
+  readonly relay: CrewOptions['relay']
   readonly metrics: Metrics
   readonly build: Build
   /** The file that a worker runs. */
@@ -122,6 +123,7 @@ function gather<Boot>(all: Supervision<Boot>): Crew<Boot> {
     size: config.workers,
     file: deps.workerFile,
     log: deps.log,
+    relay: deps.relay,
     onForked(worker) {
       fleet.joined(worker.id, (request) => all.crew?.send(worker, { type: 'collect', request }))
     },

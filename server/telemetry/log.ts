@@ -1,7 +1,9 @@
 // JSON lines, or something pleasant on a terminal. Nothing secret may get into a log: what is known to be secret is
 // never passed here, and each finished line is scrubbed all the same, because libraries put URLs into their messages.
+import { isatty } from 'node:tty'
 import { pino, type DestinationStream, type Logger } from 'pino'
-import { PinoPretty } from 'pino-pretty'
+import { prettyFactory } from 'pino-pretty'
+import { openLogWriter, type LogWriter } from './log-writer.ts'
 
 export type Log = Logger
 
@@ -45,8 +47,21 @@ export function describeError(error: unknown, depth = 0): Record<string, unknown
   }
 }
 
-export function createLog(config: LogOptions, destination?: DestinationStream): Log {
-  const onTerminal = destination === undefined && process.stdout.isTTY
+export interface OpenLog extends LogWriter {
+  readonly log: Log
+}
+
+export function openLog(config: LogOptions & { readonly logFile: string | undefined }): OpenLog {
+  const writer = openLogWriter(config.logFile)
+  if (config.logFile !== undefined || !isatty(1)) return { log: createLog(config, writer), ...writer }
+  const pretty = prettyFactory({ ignore: 'pid', translateTime: 'SYS:HH:MM:ss.l' })
+  const write = (line: string): void => {
+    writer.write(pretty(line))
+  }
+  return { log: createLog(config, { ...writer, write }), ...writer }
+}
+
+export function createLog(config: LogOptions, destination: DestinationStream): Log {
   return pino(
     {
       level: config.logLevel,
@@ -57,9 +72,6 @@ export function createLog(config: LogOptions, destination?: DestinationStream): 
       redact: { paths: [...secretFields, ...secretFields.map((field) => `*.${field}`)], censor: '***' },
       hooks: { streamWrite: scrub },
     },
-    destination ??
-      (onTerminal
-        ? PinoPretty({ sync: true, ignore: 'pid', translateTime: 'SYS:HH:MM:ss.l' })
-        : pino.destination({ sync: true })),
+    destination,
   )
 }

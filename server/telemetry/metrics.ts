@@ -73,6 +73,7 @@ export interface Metrics {
   readonly tierConfigured: LabelledLevel<{ tier: readonly ['local', 'redis', 'postgres'] }>
   readonly workerRestarts: Total
   readonly workersServing: Level
+  readonly logDropped: Total
   /** Called at the start of every collection: the place to read a gauge. Must not wait and must not throw. */
   onCollect(read: () => void): void
 }
@@ -109,7 +110,13 @@ export function createMetrics(options: MetricsOptions = {}): Metrics {
     ...limitMetrics(registry),
     ...databaseMetrics(registry),
     workerRestarts: total(registry, 'quicklink_worker_restarts_total', 'Workers that died and were replaced'),
-    workersServing: level(registry, 'quicklink_workers_serving', 'Workers that accept connections', 'sum'),
+    workersServing: level(
+      registry,
+      'quicklink_workers_serving',
+      'Workers that accept connections, and answered lately',
+      'sum',
+    ),
+    logDropped: total(registry, 'quicklink_log_dropped_total', 'Log lines that nobody took, or no disk'),
     onCollect(read) {
       reads.push(read)
     },

@@ -3,7 +3,8 @@ import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { HealthReport } from './health.ts'
 
-export type Phase = 'starting' | 'serving' | 'draining'
+/** `no_workers`: none has answered lately. */
+export type Phase = 'starting' | 'serving' | 'no_workers' | 'draining'
 
 export interface OpsSources {
   phase(): Phase

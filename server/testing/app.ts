@@ -67,7 +67,7 @@ export async function startTestApp(options: TestAppOptions): Promise<TestApp> {
     LOG_LEVEL: process.env['QL_TEST_LOG'] ?? 'silent',
     ...options.env,
   })
-  const log = createLog(config)
+  const log = createLog(config, process.stdout)
   const metrics = createMetrics()
   const booted =
     options.booted === false ? new Promise<never>(() => undefined) : Promise.resolve(await boot(config, log))
