@@ -18,7 +18,7 @@ import { openHits } from './limits/open-hits.ts'
 import { openLimits } from './limits/open.ts'
 import { openRedisTier } from './redis-tier.ts'
 import { createRedirectHandler, type RedirectDeps, type RedirectHandler } from './redirect/handler.ts'
-import { listen } from './redirect/listener.ts'
+import { listen, type Listener } from './redirect/listener.ts'
 import { answerProblem } from './redirect/pages.ts'
 import { createResolver } from './redirect/resolve.ts'
 import { createTier1 } from './redirect/tier1-local.ts'
@@ -27,8 +27,7 @@ import { createTier3 } from './redirect/tier3-postgres.ts'
 import type { Log } from './telemetry/log.ts'
 import type { Metrics } from './telemetry/metrics.ts'
 
-export interface App {
-  readonly port: number
+export interface App extends Pick<Listener, 'port' | 'handle' | 'adopt'> {
   status(): Record<string, unknown>
   /** Stops accepting, finishes what is in flight, flushes, lets go. */
   close(): Promise<void>
@@ -220,6 +219,8 @@ async function compose(
   releases.push(server.close)
   return {
     port: server.port,
+    handle: server.handle,
+    adopt: server.adopt,
     status: () => ({
       redis: coherence
         ? { breaker: breakers.redis.state, ready: coherence.cache.ready, trusted: coherence.trusted() }

@@ -340,6 +340,15 @@ export const limits = {
   upkeepMs: 30_000,
   /** Milliseconds for a clean stop; orchestrators kill after 10 s. */
   stopMs: 8000,
+  /** Milliseconds between two signs of life of a worker, and between the looks of the primary process for them. */
+  aliveEveryMs: 250,
+  /** Milliseconds of silence after which the primary process accepts in place of a worker: longer than any honest stall. */
+  silentMs: 1000,
+  /** Milliseconds of silence after which a worker does not count as serving: half a sick machine is no reason to leave it. */
+  unheardMs: 3000,
+  /** Milliseconds of silence after which a worker is killed; and until its first word, when it has to be loaded first. */
+  hungMs: 10_000,
+  loadMs: 60_000,
   /** Bytes of log lines that wait for somebody to take them, per process: some thousand; those beyond are dropped. */
   logQueueBytes: 1_048_576,
   /** Milliseconds until a reader of the log who was too slow is tried again. */

@@ -73,6 +73,22 @@ describe('processes', () => {
     })
   })
 
+  it('a worker that is hung takes no redirect from 100 new visitors, and makes nobody wait 10 s', async () => {
+    const server = await startServer(await fresh({ WORKERS: '3' }))
+    const { body } = await server.api('POST', '/links', { url: target })
+    const path = `/${String(body['code'])}`
+    const [hung] = (await server.workerPids()) as [number]
+    process.kill(hung, 'SIGSTOP')
+    const beganMs = performance.now()
+    for (const _ of [1, 2]) {
+      const answers = await Promise.all(Array.from({ length: 100 }, () => send(server.url, 'GET', path)))
+      for (const { status, headers } of answers) expect([status, headers.location]).toEqual([302, target])
+    }
+    // Within a second or two; it is killed after ten.
+    expect(performance.now() - beganMs).toBeLessThan(8000)
+    await waitFor(async () => !(await server.workerPids()).includes(hung), { deadlineMs: 20_000 })
+  })
+
   it('stops cleanly under load: everything in flight is answered, exit code 0, within 10 s', async () => {
     const server = await startServer(await fresh({ WORKERS: '2' }))
     const { body } = await server.api('POST', '/links', { url: target })

@@ -1,7 +1,10 @@
 // The workers: each is a slot that is always filled, with a patience that grows while its worker keeps dying.
 import cluster, { type Worker } from 'node:cluster'
 import { createInterface } from 'node:readline'
+import type { Socket } from 'node:net'
+import { limits } from '../config.ts'
 import type { ToPrimary, ToWorker } from './ipc.ts'
+import { StandIn, type ListenHandle } from './stand-in.ts'
 import type { Log } from '../telemetry/log.ts'
 
 const firstDelayMs = 100
@@ -13,6 +16,18 @@ export interface Slot {
   readonly number: number
   worker: Worker | undefined
   serving: boolean
+  /** It is on its way out: it accepts nothing any more. */
+  leaving: boolean
+  /** It has said something since it was started. */
+  heard: boolean
+  /**
+   * Looks since it last said something. Not a time: while this process itself does not run, nobody can be heard, and that is
+   * nobody's fault.
+   */
+  silentLooks: number
+  standIn: StandIn | undefined
+  /** Connections of others that wait for it. Node closes none but the first of them when it dies. */
+  readonly given: Set<Socket>
   /** It has served or died at least once. */
   tried: boolean
   restarts: number
@@ -33,10 +48,17 @@ export interface CrewOptions {
   onLeft(worker: Worker): void
 }
 
+const isSilent = ({ silentLooks }: Slot, ms: number): boolean => silentLooks * limits.aliveEveryMs >= ms
+
+/** It serves, and has said something lately. */
+export const answers = (slot: Slot): boolean => slot.serving && !slot.leaving && !isSilent(slot, limits.unheardMs)
+
 export class Crew<Boot> {
   readonly slots: readonly Slot[]
   readonly #options: CrewOptions
+  readonly #look: NodeJS.Timeout
   #stopping = false
+  #turn = 0
   #onGone: (() => void) | undefined
 
   constructor(options: CrewOptions) {
@@ -46,6 +68,11 @@ export class Crew<Boot> {
       number,
       worker: undefined,
       serving: false,
+      leaving: false,
+      heard: false,
+      silentLooks: 0,
+      standIn: undefined,
+      given: new Set<Socket>(),
       tried: false,
       restarts: 0,
       delayMs: firstDelayMs,
@@ -53,6 +80,9 @@ export class Crew<Boot> {
       respawn: undefined,
     }))
     for (const slot of this.slots) this.#fill(slot)
+    this.#look = setInterval(() => {
+      for (const slot of this.slots) this.#lookAt(slot)
+    }, limits.aliveEveryMs)
   }
 
   send(worker: Worker, message: ToWorker<Boot>): void {
@@ -67,7 +97,11 @@ export class Crew<Boot> {
   /** Asks all to stop, and kills those that have not after `patienceMs`. True: none had to be killed. */
   async stop(patienceMs: number): Promise<boolean> {
     this.#stopping = true
-    for (const { respawn } of this.slots) clearTimeout(respawn)
+    clearInterval(this.#look)
+    for (const slot of this.slots) {
+      clearTimeout(slot.respawn)
+      this.#dismiss(slot)
+    }
     this.sendAll({ type: 'stop' })
     if (this.#workers().length === 0) return true
     return new Promise((resolve) => {
@@ -90,11 +124,15 @@ export class Crew<Boot> {
 
   #fill(slot: Slot): void {
     const worker = cluster.fork()
-    Object.assign(slot, { worker, serving: false, forkedAtMs: performance.now(), respawn: undefined })
+    const fresh = { serving: false, leaving: false, heard: false, silentLooks: 0 }
+    Object.assign(slot, { worker, ...fresh, forkedAtMs: performance.now(), respawn: undefined })
     if (this.#options.relay) passOn(worker, this.#options.relay)
     this.#options.onForked(worker)
-    worker.on('message', (message: ToPrimary) => {
+    worker.on('message', (message: ToPrimary, handle?: ListenHandle) => {
+      this.#heard(slot, worker)
       if (message.type === 'serving') Object.assign(slot, { serving: true, tried: true })
+      if (message.type === 'listener' && handle) this.#hold(slot, worker, handle)
+      if (message.type === 'leaving') slot.leaving = true
       this.#options.onMessage(worker, message)
     })
     worker.on('error', (error) => {
@@ -106,8 +144,75 @@ export class Crew<Boot> {
     })
   }
 
+  #heard(slot: Slot, worker: Worker): void {
+    Object.assign(slot, { heard: true, silentLooks: 0 })
+    if (!slot.standIn?.accepts || slot.leaving) return
+    this.#dismiss(slot)
+    this.send(worker, { type: 'share' })
+  }
+
+  #hold(slot: Slot, worker: Worker, handle: ListenHandle): void {
+    if (this.#stopping || slot.worker !== worker) {
+      handle.close()
+      return
+    }
+    this.#dismiss(slot)
+    slot.standIn = new StandIn(handle, (socket) => {
+      this.#give(socket)
+    })
+  }
+
+  #dismiss(slot: Slot): void {
+    slot.standIn?.close()
+    slot.standIn = undefined
+  }
+
+  #lookAt(slot: Slot): void {
+    const { worker } = slot
+    if (!worker) return
+    slot.silentLooks++
+    if (slot.leaving && this.#able().length === 0) this.#dismiss(slot)
+    else if (slot.leaving || isSilent(slot, limits.silentMs)) this.#standInFor(slot)
+    if (!isSilent(slot, slot.heard ? limits.hungMs : limits.loadMs)) return
+    this.#options.log.error({ worker: worker.process.pid }, 'a worker is hung: it is killed')
+    slot.silentLooks = 0
+    slot.leaving = true
+    worker.process.kill('SIGKILL')
+  }
+
+  /** The others have to be able to: what waits at the listener may also wait for its owner to come back. */
+  #standInFor({ standIn }: Slot): void {
+    if (this.#able().length > 0) standIn?.accept()
+  }
+
+  /** Those that would answer now. */
+  #able(): Slot[] {
+    return this.slots.filter((slot) => slot.serving && !slot.leaving && !isSilent(slot, limits.silentMs))
+  }
+
+  /** In turn. Where none is able now, it waits for one that may be again. */
+  #give(socket: Socket): void {
+    const able = this.#able()
+    const from = able.length > 0 ? able : this.slots.filter(({ serving, leaving }) => serving && !leaving)
+    const { worker, given } = from[this.#turn++ % from.length] ?? {}
+    if (!worker?.isConnected()) {
+      socket.destroy()
+      return
+    }
+    given?.add(socket)
+    worker.send({ type: 'connection' } satisfies ToWorker<Boot>, socket, (error) => {
+      given?.delete(socket)
+      if (error) socket.destroy()
+    })
+  }
+
   #left(slot: Slot, worker: Worker, how: { code: number | null; signal: string | null }): void {
-    Object.assign(slot, { worker: undefined, serving: false, tried: true })
+    const { standIn, given } = slot
+    for (const socket of given) socket.destroy()
+    given.clear()
+    Object.assign(slot, { worker: undefined, serving: false, tried: true, standIn: undefined })
+    if (this.#able().length > 0) standIn?.clear()
+    else standIn?.close()
     this.#options.onLeft(worker)
     this.#onGone?.()
     if (this.#stopping) return

@@ -11,12 +11,22 @@ export type ToWorker<Boot> =
   | { readonly type: 'boot'; readonly result: Boot }
   | { readonly type: 'collect'; readonly request: number }
   | CounterAnswer
+  /** With a connection that another worker, who does not answer, was given. */
+  | { readonly type: 'connection' }
+  /** The primary process has closed the listener that it held: it needs it anew. */
+  | { readonly type: 'share' }
   | { readonly type: 'stop' }
 
 export type ToPrimary =
   /** It listens to messages now. */
   | { readonly type: 'hello' }
+  /** Its event loop turns. So does every other message say. */
+  | { readonly type: 'alive' }
   | { readonly type: 'serving'; readonly port: number }
+  /** With its listener, where it has one of its own. */
+  | { readonly type: 'listener' }
+  /** It accepts no more. */
+  | { readonly type: 'leaving' }
   /** It cannot work in this environment, and neither could its replacement: a sentence for the person to act on. */
   | { readonly type: 'refused'; readonly sentence: string }
   | CounterQuestion

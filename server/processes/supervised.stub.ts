@@ -8,7 +8,8 @@ import { join } from 'node:path'
 import { expect, onTestFinished, vi } from 'vitest'
 
 const stub = new URL('supervisor.stub.ts', import.meta.url).pathname
-export const until = <T>(check: () => Promise<T>): Promise<T> => vi.waitFor(check, { timeout: 10_000, interval: 25 })
+export const until = <T>(check: () => Promise<T>, timeout = 10_000): Promise<T> =>
+  vi.waitFor(check, { timeout, interval: 25 })
 
 export interface Running {
   readonly child: ChildProcess

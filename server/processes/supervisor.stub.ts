@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { loadConfig } from '../config.ts'
 import { Refused } from './refusal.ts'
+import type { ListenHandle } from './stand-in.ts'
 import { supervise } from './supervisor.ts'
 import { openLog, type OpenLog } from '../telemetry/log.ts'
 import { createMetrics, type Metrics } from '../telemetry/metrics.ts'
@@ -55,6 +56,10 @@ const startApp: WorkerDeps<string>['startApp'] = async (_config, { metrics, boot
       const [, lines] = /^\/log\/(\d+)$/.exec(request.url ?? '') ?? []
       for (let n = 0; n < Number(lines ?? 0); n++) log.warn({ filler }, 'a line')
       if (request.url === '/wrong') setImmediate(fail)
+      if (request.url === '/spin') {
+        process.stderr.write('it spins\n')
+        for (;;);
+      }
       if (request.url === '/hang') await pause(60_000)
       if (request.url === '/boot') response.write(await boot)
       metrics.redirect(302, 0.00003)
@@ -62,10 +67,13 @@ const startApp: WorkerDeps<string>['startApp'] = async (_config, { metrics, boot
     })()
   })
   await new Promise<void>((resolve, reject) => {
-    server.once('error', reject).listen(config.port, config.host, resolve)
+    const { port, host } = config
+    server.once('error', reject).listen({ port, host, reusePort: true, exclusive: true }, resolve)
   })
   return {
     port: (server.address() as AddressInfo).port,
+    handle: (server as unknown as { _handle: ListenHandle })._handle,
+    adopt: (socket) => server.emit('connection', socket),
     status: () => ({ pid: process.pid }),
     close: () =>
       new Promise((resolve) => {

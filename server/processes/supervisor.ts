@@ -7,7 +7,7 @@ import { createClickBooks, type ClickBooks } from '../clicks/books.ts'
 import { countIn } from '../clicks/open.ts'
 import { ConfigError, limits, type Config } from '../config.ts'
 import { isUnavailable } from '../connections/postgres.ts'
-import { Crew, type CrewOptions } from './crew.ts'
+import { answers, Crew, type CrewOptions } from './crew.ts'
 import { stopSignals, type ToPrimary } from './ipc.ts'
 import { createCounterDesk } from '../limits/primary-counters.ts'
 import { refusal, Refused } from './refusal.ts'
@@ -84,7 +84,7 @@ export async function supervise<Boot>(config: Config, deps: SupervisorDeps<Boot>
   const crew = gather(all)
   all.crew = crew
   metrics.onCollect(() => {
-    metrics.workersServing.set(crew.slots.filter(({ serving }) => serving).length)
+    metrics.workersServing.set(crew.slots.filter(answers).length)
   })
   void keepBooting(all)
 
@@ -153,6 +153,10 @@ function hear<Boot>(all: Supervision<Boot>, worker: Worker, message: ToPrimary):
     case 'clicks':
       all.clicks.note(message)
       break
+    case 'alive':
+    case 'listener':
+    case 'leaving':
+      break
     case 'report':
       all.fleet.received(worker.id, message)
       break
@@ -163,12 +167,12 @@ function hear<Boot>(all: Supervision<Boot>, worker: Worker, message: ToPrimary):
   }
 }
 
-/** Ready: every worker has been tried, one serves, and whether Postgres is there is known. It stays so until the end. */
+/** Ready: every worker has been tried, whether Postgres is there is known, and one worker serves. Only the last may change. */
 function phaseOf<Boot>(all: Supervision<Boot>): Phase {
   const slots = all.crew?.slots ?? []
   const ready = all.bootTried && slots.every(({ tried }) => tried) && slots.some(({ serving }) => serving)
   if (all.phase === 'starting' && ready) all.phase = 'serving'
-  return all.phase
+  return all.phase === 'serving' && !slots.some(answers) ? 'no_workers' : all.phase
 }
 
 /** Clicks on disk, as the workers see them. */
@@ -204,12 +208,12 @@ async function startOps<Boot>(all: Supervision<Boot>): Promise<OpsServer> {
       phase: phaseOf(all),
       health: report,
       clicks: { ...all.clicks.totals(), spooled: spooledBy([...statuses.values()]) },
-      workers: all.crew?.slots.map(({ number, worker, serving, restarts }) => ({
-        number,
-        pid: worker?.process.pid ?? null,
-        serving,
-        restarts,
-        status: (worker && statuses.get(worker.id)) ?? null,
+      workers: all.crew?.slots.map((slot) => ({
+        number: slot.number,
+        pid: slot.worker?.process.pid ?? null,
+        serving: answers(slot),
+        restarts: slot.restarts,
+        status: (slot.worker && statuses.get(slot.worker.id)) ?? null,
       })),
     }
   }

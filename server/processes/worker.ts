@@ -1,16 +1,22 @@
 // A worker process: runs the app, answers its primary, and ends once and cleanly, whoever asks for it and how often.
 import cluster from 'node:cluster'
+import type { Server, Socket } from 'node:net'
 import type { ClicksReport } from '../clicks/books.ts'
 import { limits, type Config } from '../config.ts'
 import { stopSignals, type ToPrimary, type ToWorker } from './ipc.ts'
 import { PrimaryCounters } from '../limits/primary-counters.ts'
 import { refusal } from './refusal.ts'
+import type { ListenHandle } from './stand-in.ts'
 import type { Log } from '../telemetry/log.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import { Reporter } from '../telemetry/report.ts'
 
 interface RunningApp {
   readonly port: number
+  /** Undefined: the primary process accepts. */
+  readonly handle: ListenHandle | undefined
+  /** A connection that was accepted elsewhere. */
+  adopt(socket: Socket): void
   status(): Record<string, unknown>
   close(): Promise<void>
 }
@@ -34,13 +40,14 @@ export interface WorkerDeps<Boot> {
 const reportEveryMs = { least: 3000, most: 5000 } as const
 
 /** Resolves when the message has left, or cannot any more. */
-const tell = (message: ToPrimary): Promise<void> =>
+const tell = (message: ToPrimary, handle?: ListenHandle): Promise<void> =>
   new Promise((resolve) => {
     if (!process.connected || !process.send) {
       resolve()
       return
     }
-    process.send(message, undefined, undefined, () => {
+    // Node sends any handle of a socket, but its types only know whole servers, which would begin to accept.
+    process.send(message, handle as Server | undefined, undefined, () => {
       resolve()
     })
   })
@@ -60,6 +67,7 @@ export async function work<Boot>(config: Config, deps: WorkerDeps<Boot>): Promis
   const stop = async (): Promise<void> => {
     if (stopping) return
     stopping = true
+    void tell({ type: 'leaving' })
     // The primary kills what is late; this is for a worker that has lost its primary.
     setTimeout(() => process.exit(1), limits.stopMs + 1000).unref()
     try {
@@ -78,17 +86,26 @@ export async function work<Boot>(config: Config, deps: WorkerDeps<Boot>): Promis
     if (!stopping) log.warn('the primary process is gone')
     void stop()
   })
-  process.on('message', (message: ToWorker<Boot>) => {
+  const share = (): void => {
+    if (app?.handle && !stopping) void tell({ type: 'listener' }, app.handle)
+  }
+  process.on('message', (message: ToWorker<Boot>, socket?: Socket) => {
     if (message.type === 'boot') boot.resolve(message.result)
     if (message.type === 'counted') counters.heard(message)
     if (message.type === 'collect') void report(message.request)
+    if (message.type === 'connection' && socket) app?.adopt(socket)
+    if (message.type === 'share') share()
     if (message.type === 'stop') void stop()
   })
   const keepReporting = (): void => {
     const { least, most } = reportEveryMs
     setTimeout(() => void report().then(keepReporting), least + Math.random() * (most - least)).unref()
   }
+  const keepAlive = (): void => {
+    setTimeout(() => void tell({ type: 'alive' }).then(keepAlive), limits.aliveEveryMs).unref()
+  }
   await tell({ type: 'hello' })
+  keepAlive()
   // The first is the long one, with all the names: nobody is served yet.
   await report()
   keepReporting()
@@ -103,4 +120,5 @@ export async function work<Boot>(config: Config, deps: WorkerDeps<Boot>): Promis
     process.exit(1)
   }
   await tell({ type: 'serving', port: app.port })
+  share()
 }

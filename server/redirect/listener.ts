@@ -1,11 +1,13 @@
 // The public port. One listener accepts; the front door answers plain redirects on the raw socket; node:http has the rest,
 // with the same look-up before anything else. FRONT_DOOR=http gives every connection to node:http from its first byte.
 import { createServer as createHttpServer, type RequestListener, type Server as HttpServer } from 'node:http'
-import { createServer, type AddressInfo, type Server } from 'node:net'
+import { once } from 'node:events'
+import { createServer, type AddressInfo, type Server, type Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { limits, type Config } from '../config.ts'
 import { createFrontDoor, type FrontDoor } from './front-door.ts'
 import type { RedirectDeps, RedirectHandler } from './handler.ts'
+import type { ListenHandle } from '../processes/stand-in.ts'
 
 export interface ListenerDeps extends Pick<RedirectDeps, 'resolver' | 'clicks' | 'hits' | 'onAnswer'> {
   readonly redirects: RedirectHandler
@@ -21,6 +23,10 @@ export type Bounds = Readonly<Record<Bound, number>>
 
 export interface Listener {
   readonly port: number
+  /** Of its own; undefined: the primary process accepts for all. */
+  readonly handle: ListenHandle | undefined
+  /** A connection that somebody else accepted. */
+  adopt(socket: Socket): void
   /** Stops accepting, answers what is in flight, and lets nobody keep a connection. */
   close(): Promise<void>
 }
@@ -54,9 +60,19 @@ export async function listen(
     throw error
   }
   server.on('error', deps.onError)
+  const adopted = new Set<Socket>()
   return {
     port: (server.address() as AddressInfo).port,
-    close: () => drain(server, http, door, bounds),
+    handle: isShared(port) ? (server as unknown as { _handle: ListenHandle })._handle : undefined,
+    adopt(socket) {
+      // As our own server makes them.
+      socket.allowHalfOpen = true
+      socket.setNoDelay(true)
+      adopted.add(socket)
+      socket.once('close', () => adopted.delete(socket))
+      server.emit('connection', socket)
+    },
+    close: () => drain(server, http, door, bounds, adopted),
   }
 }
 
@@ -142,7 +158,13 @@ const bind = (server: Server, port: number, host: string): Promise<void> =>
 
 // A connection that was just used is likely to carry the next request already: closing it now would lose that one. It is
 // left alone for a moment, in which the next request is answered with `Connection: close`.
-async function drain(server: Server, http: Pages, door: FrontDoor, bounds: Bounds): Promise<void> {
+async function drain(
+  server: Server,
+  http: Pages,
+  door: FrontDoor,
+  bounds: Bounds,
+  adopted: ReadonlySet<Socket>,
+): Promise<void> {
   const closed = new Promise<void>((resolve) => {
     server.close(() => {
       resolve()
@@ -162,6 +184,7 @@ async function drain(server: Server, http: Pages, door: FrontDoor, bounds: Bound
     http.close()
   }, bounds.drainMs)
   await closed
+  for (const socket of adopted) if (!socket.closed) await once(socket, 'close')
   clearTimeout(linger)
   clearTimeout(stragglers)
   door.closeAll()
