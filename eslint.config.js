@@ -1,4 +1,5 @@
 import js from '@eslint/js'
+import regexp from 'eslint-plugin-regexp'
 import ts from 'typescript-eslint'
 
 export default ts.config(
@@ -57,6 +58,17 @@ export default ts.config(
     files: ['server/{clicks,coherence,connections,limits,links,redirect}/**'],
     ignores: ['**/*.test.ts', '**/*.stub.ts'],
     rules: { 'no-restricted-imports': ['error', 'timers', 'timers/promises', 'node:timers', 'node:timers/promises'] },
+  },
+  {
+    // V8 tries an expression anew at each position: what one stranger may send, everybody else waits for. What is left is
+    // timed by server/expressions.test.ts.
+    files: ['server/**/*.ts'],
+    ignores: ['**/*.test.ts', '**/*.stub.ts', 'server/testing/**'],
+    plugins: { regexp },
+    rules: {
+      'regexp/no-super-linear-backtracking': ['error', { report: 'potential' }],
+      'regexp/no-super-linear-move': ['error', { report: 'potential', ignoreSticky: false, ignorePartial: false }],
+    },
   },
   {
     // What is run by a person writes to the terminal.

@@ -38,7 +38,7 @@ const share = (fallback: number, max: number, why: string): Setting<number> =>
   setting(
     z
       .string()
-      .regex(/^\d*\.?\d+$/, `must be a number from 0 to ${max}`)
+      .regex(/^(\d+(\.\d+)?|\.\d+)$/, `must be a number from 0 to ${max}`)
       .transform(Number)
       .refine((n) => n <= max, `must be a number from 0 to ${max}`),
     String(fallback),
@@ -189,7 +189,7 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
   const config = values as unknown as Config
   const filled = {
     ...config,
-    publicUrl: (given.publicUrl ?? `http://localhost:${config.port}`).replace(/\/+$/, ''),
+    publicUrl: (given.publicUrl ?? `http://localhost:${config.port}`).replace(/(?<!\/)\/+$/, ''),
     rateLimitStore: given.rateLimitStore ?? (config.redisUrl || config.redisSentinels ? 'redis' : 'memory'),
   }
   refuseContradictions(filled)
@@ -215,6 +215,12 @@ function refuseContradictions(config: Config): void {
 export const limits = {
   /** Characters of a destination: what browsers and proxies still carry in a Location header. */
   urlLength: 8192,
+  /** Characters of a host name (RFC 1035), and of one as it may be written: a letter of ours can be `%XX` four times. */
+  hostLength: 253,
+  hostWritten: 1024,
+  /** Characters of an error's message and of its stack in the log: whoever causes it may have chosen a part of them. */
+  loggedMessage: 1000,
+  loggedStack: 4000,
   /** Bytes of a request body: the longest destination, escaped, and the other fields. */
   bodyBytes: 65_536,
   /** Codes being looked up at once, per process; more is overload, answered 503. */
@@ -324,6 +330,8 @@ export const limits = {
   createWindowS: 3600,
   /** Milliseconds that a worker waits for the primary process to count; then it counts for itself. */
   primaryMs: 100,
+  /** Characters of X-Forwarded-For that are read, from its end: some twenty hops. */
+  forwardedFor: 1024,
   /** Addresses whose 404s are counted, per process. */
   scanAddresses: 10_000,
   /** Tenants in the answer of a sync of all: beyond it they are synced, but not listed. */

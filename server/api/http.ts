@@ -71,6 +71,15 @@ export const notFound: RequestHandler = () => {
   throw new QuickLinkError('not_found', 'There is nothing at this path.')
 }
 
+/** No text in Postgres has a NUL, so nothing has a name with one, and nothing is found by one. */
+export const nothingWithNul: RequestHandler = (request, _response, next) => {
+  const nul = request.url.indexOf('%00')
+  const query = request.url.indexOf('?')
+  if (nul !== -1 && query !== -1 && query < nul) throw invalid('query', 'The query must not contain NUL.')
+  if (nul !== -1) throw new QuickLinkError('not_found', 'There is nothing at this path.')
+  next()
+}
+
 const parseJson = express.json({ limit: limits.bodyBytes, inflate: false })
 
 /** For routes that take a body. Content of another type is refused, not ignored. */
@@ -105,6 +114,12 @@ export const mustBe = (what: string): { error: (issue: { input?: unknown }) => s
   error: (issue) => (issue.input === undefined ? 'is missing' : `must be ${what}`),
 })
 
+/** For the log: the pattern of the route, if one was found. What stands in its place is the caller's, perhaps a key. */
+function routeOf(request: Request): string {
+  const route = request.route as { path?: unknown } | undefined
+  return request.baseUrl + (typeof route?.path === 'string' ? route.path : '')
+}
+
 /** Problems leave as problem+json. Their causes go to the log, never to the caller. */
 export const problemHandler =
   (log: Log): ErrorRequestHandler =>
@@ -112,7 +127,7 @@ export const problemHandler =
     const translated = translate(error)
     const problem = toProblem(translated)
     const cause = translated instanceof QuickLinkError ? translated.cause : translated
-    const where = { err: cause, method: request.method, path: request.originalUrl.split('?', 1)[0] }
+    const where = { err: cause, method: request.method, path: routeOf(request) }
     if (problem.status === 503) log.warn(where, 'the API could not answer for now')
     else if (problem.status >= 500) log.error(where, 'the API failed')
     if (response.headersSent) {

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { limits } from '../config.ts'
 import { createLog, type Log } from './log.ts'
 
 function capture(): { log: Log; written: () => string; last: () => Record<string, unknown> } {
@@ -63,4 +64,40 @@ test('an error that causes itself is described all the same', () => {
   error.cause = error
   log.error({ err: error })
   expect(last()['err']).toMatchObject({ message: 'round' })
+})
+
+test('of a message and a stack only so much, and a key in them not at all', () => {
+  const { log, written, last } = capture()
+  const key = `ql_${'k'.repeat(43)}`
+  log.error({ err: new Error(`postgres://me:hunter2@db ${key} ${'/x'.repeat(30_000)}`) })
+  expect(written()).not.toMatch(/hunter2|kkkk/)
+  const { message, stack } = last()['err'] as { message: string; stack: string }
+  expect(message.length).toBeLessThan(limits.loggedMessage + 30)
+  expect(stack.length).toBeLessThan(limits.loggedStack + 30)
+})
+
+test('a line of 64 kB, of whatever a stranger may choose, is scrubbed in linear time', () => {
+  const { log } = capture()
+  const pieces = [
+    'a',
+    '/',
+    '/x',
+    'a://',
+    '://a',
+    '?',
+    '/?',
+    '@',
+    'Bearer ',
+    'Bearer',
+    'token',
+    'ql_',
+    ' ',
+    '\n',
+    'a/?b ',
+  ]
+  const lines = pieces.map((piece) => piece.repeat(65_536 / piece.length))
+  const beganUs = process.threadCpuUsage()
+  for (const line of lines) log.warn({ path: line }, line)
+  const { user, system } = process.threadCpuUsage(beganUs)
+  expect((user + system) / 1000 / lines.length).toBeLessThan(50)
 })

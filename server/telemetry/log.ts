@@ -3,7 +3,9 @@
 import { isatty } from 'node:tty'
 import { pino, type DestinationStream, type Logger } from 'pino'
 import { prettyFactory } from 'pino-pretty'
+import { limits } from '../config.ts'
 import { openLogWriter, type LogWriter } from './log-writer.ts'
+import { scrub, shorten } from './scrub.ts'
 
 export type Log = Logger
 
@@ -24,25 +26,16 @@ const secretFields = [
 ]
 const maxCauses = 3
 
-/** No character class below takes a quote or a backslash, so a JSON line stays one. */
-export function scrub(line: string): string {
-  return line
-    .replace(/([a-z][a-z0-9+.-]*:\/\/)[^\s"\\/@]*@/gi, '$1***@')
-    .replace(/\bBearer\s+[^\s"\\]+/gi, 'Bearer ***')
-    .replace(/\b(password|passwd|pwd|secret|token)=[^\s"\\&;]+/gi, '$1=***')
-    .replace(/(\/[^\s"\\?]*)\?[^\s"\\]+/g, '$1?***')
-}
-
 /** A few known fields: what libraries hang onto their errors (connection parameters, rows, statements) stays out. */
 export function describeError(error: unknown, depth = 0): Record<string, unknown> {
-  if (!(error instanceof Error)) return { message: scrub(String(error)) }
+  if (!(error instanceof Error)) return { message: shorten(String(error), limits.loggedMessage) }
   const { code } = error as NodeJS.ErrnoException
   const inner = error instanceof AggregateError ? (error.errors[0] as unknown) : error.cause
   return {
     type: error.name,
-    message: scrub(error.message),
+    message: shorten(error.message, limits.loggedMessage),
     ...(code === undefined ? {} : { code }),
-    ...(depth === 0 && error.stack ? { stack: scrub(error.stack) } : {}),
+    ...(depth === 0 && error.stack ? { stack: shorten(error.stack, limits.loggedStack) } : {}),
     ...(inner === undefined || depth >= maxCauses ? {} : { cause: describeError(inner, depth + 1) }),
   }
 }
