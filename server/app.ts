@@ -10,7 +10,7 @@ import { createTruth } from './coherence/truth.ts'
 import type { Config } from './config.ts'
 import { Breaker } from './connections/breaker.ts'
 import { openDatabases } from './connections/databases.ts'
-import { unavailable } from './errors.ts'
+import { QuickLinkError, unavailable } from './errors.ts'
 import { apiRouter } from './api/router.ts'
 import type { Counters } from './limits/counters.ts'
 import { DatabaseClock } from './limits/database-clock.ts'
@@ -44,6 +44,7 @@ export interface AppDeps {
   readonly reportClicks?: (report: ClicksReport) => void
 }
 
+const noSuchApi = new QuickLinkError('not_found', 'There is no such API: it is under /api/v1.')
 const apiStarting = unavailable('The API is not ready: Postgres has not been reached yet.')
 
 type Release = () => Promise<void> | void
@@ -258,9 +259,13 @@ function createApi(api: express.Router): express.Express {
   const app = express()
   app.disable('x-powered-by')
   app.set('etag', false)
-  app.use('/api/v1', api)
-  app.use((req, res) => {
+  // As a proxy's rule for /api/ reads it.
+  app.enable('case sensitive routing')
+  app.use('/api/v1', api, (req, res) => {
     answerProblem(req, res, apiStarting)
+  })
+  app.use((req, res) => {
+    answerProblem(req, res, noSuchApi)
   })
   return app
 }
@@ -269,7 +274,7 @@ function createApi(api: express.Router): express.Express {
 const createPages =
   (redirects: RedirectHandler, api: express.Express, log: Log): RequestListener =>
   (req, res) => {
-    if (/^\/api(?:[/?]|$)/i.test(req.url ?? '')) api(req, res)
+    if (/^\/api(?:[/?]|$)/.test(req.url ?? '')) api(req, res)
     else
       redirects.handle(req, res).catch((error: unknown) => {
         log.error({ err: error }, 'a redirect failed')

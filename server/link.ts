@@ -34,6 +34,9 @@ export const isLink = (known: Known): known is Link => !('absent' in known)
 
 export const absent = (version: Version): Absent => ({ absent: true, version })
 
+/** The last second that RFC 3339 can write: what lies behind it could be shown, and not read back. */
+export const lastTimeMs = Date.UTC(9999, 11, 31, 23, 59, 59)
+
 export const isExpired = (link: Link, nowMs: number): boolean =>
   link.expiresAtS !== null && link.expiresAtS * 1000 <= nowMs
 

@@ -9,7 +9,7 @@ import { everyoneAdmitted, type Admission, type Announcer } from '../links/chang
 import type { TermsOf } from '../links/terms.ts'
 import { authenticator } from '../tenants/keys.ts'
 import { sealedCursors } from './cursors.ts'
-import { notFound, problemHandler, rememberCaller, type Log } from './http.ts'
+import { notFound, nothingWithNul, problemHandler, rememberCaller, type Log } from './http.ts'
 
 export interface ApiDeps {
   readonly config: Config
@@ -48,6 +48,7 @@ export function apiRouter(deps: ApiDeps): Router {
     rememberCaller(response, await authenticate(request.headers.authorization))
     next()
   })
+  router.use(nothingWithNul)
   router.use(links)
   for (const room of deps.rooms ?? []) router.use(room)
   router.use(notFound)

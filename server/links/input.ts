@@ -3,20 +3,22 @@ import { z } from 'zod'
 import { mustBe } from '../api/http.ts'
 import { limits } from '../config.ts'
 import { invalid } from '../errors.ts'
-import { customCodeLength, parseCode, reservedWords, type Code } from '../link.ts'
+import { customCodeLength, lastTimeMs, parseCode, reservedWords, type Code } from '../link.ts'
 
 const boolean = z.boolean(mustBe('true or false'))
 const largestInteger = 2 ** 31 - 1
 const hits = `a whole number from 1 to ${largestInteger}, or null`
 const monthlyHits = z.int(mustBe(hits)).min(1, `must be ${hits}`).max(largestInteger, `must be ${hits}`).nullable()
 
+const firstTimeMs = Date.parse('0001-01-01T00:00:00Z')
 const timeForm = 'a time like 2030-01-31T12:00:00Z'
 const time = z
   .string(mustBe(timeForm))
   .regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)$/, `must be ${timeForm}`)
   .pipe(z.iso.datetime({ offset: true, error: `must be ${timeForm}` }))
   .transform((text) => new Date(text))
-  .refine((at) => !Number.isNaN(at.getTime()), `must be ${timeForm}`)
+  // An offset carries the last day of our grammar, or the first, beyond what it can read back.
+  .refine((at) => at.getTime() >= firstTimeMs && at.getTime() < lastTimeMs + 1000, `must be ${timeForm}`)
 
 /** Expiry is exact to the second, so the rest is cut off, and the answer shows what holds. */
 export const futureTime = time

@@ -1,6 +1,7 @@
 // What a tier promises of a link is the most that can be had: a tenant may ask for less, never for more, and what it does
 // not say is the tier's.
 import { invalid } from '../errors.ts'
+import { lastTimeMs } from '../link.ts'
 
 export interface Terms {
   readonly monthlyHits: number | null
@@ -24,7 +25,7 @@ export function agreedHits(terms: Terms, asked: number | null): number | null {
 /** Exact to the second. A change may ask for the whole life anew. */
 export function agreedExpiry(terms: Terms, asked: Date | null, nowMs: number): Date | null {
   if (terms.lifeDays === null) return asked
-  const latestMs = nowMs + terms.lifeDays * dayMs
+  const latestMs = Math.min(nowMs + terms.lifeDays * dayMs, lastTimeMs)
   if (asked !== null && asked.getTime() > latestMs + clockMs) {
     throw invalid(
       'expiresAt',
