@@ -64,6 +64,7 @@ module.exports = {
     door('express', '^server/((redirect|links|tenants|api)/|coherence/api\\.ts$|limits/(hits-)?api\\.ts$|app\\.ts$)'),
     door('lru-cache', '^server/(redirect/tier1|tenants/keys|limits/absent-codes)'),
     door('rate-limiter-flexible', '^server/limits/'),
+    door('proxy-addr', '^server/limits/client-address'),
   ],
   options: {
     doNotFollow: { path: 'node_modules' },

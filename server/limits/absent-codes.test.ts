@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
 import { loadConfig } from '../config.ts'
 import { createAbsentCodes, type AbsentCodes } from './absent-codes.ts'
-import { clientAddress, plainAddress, subscriberOf } from './addresses.ts'
+import { plainAddress, subscriberOf } from './addresses.ts'
+import { clientAddress } from './client-address.ts'
 
 const configOf = (env: Record<string, string>) => loadConfig({ DATABASE_URL: 'postgres://localhost/quicklink', ...env })
 
@@ -77,6 +78,15 @@ test.each([
   ['192.0.2.0/24', '192.0.2.1', '198.51.100.1, 192.0.2.9', '198.51.100.1'],
   ['192.0.2.0/24', '198.51.100.7', '203.0.113.9', '198.51.100.7'],
   ['loopback', '::ffff:127.0.0.1', '[2001:db8::1]', '2001:db8::1'],
+  ['1', '192.0.2.1', '203.0.113.9:51234', '203.0.113.9'],
+  ['1', '192.0.2.1', '[2001:db8::1]:51234', '2001:db8::1'],
+  ['1', '192.0.2.1', '[::ffff:203.0.113.9]:51234', '203.0.113.9'],
+  ['2', '192.0.2.1', '198.51.100.1:1, 203.0.113.9:2', '198.51.100.1'],
+  ['192.0.2.0/24', '192.0.2.1', '198.51.100.1:1, 192.0.2.9:2', '198.51.100.1'],
+  ['1', '192.0.2.1', '203.0.113.9:nothing', '192.0.2.1'],
+  ['1', '192.0.2.1', '', '192.0.2.1'],
+  ['1', '192.0.2.1', `${'198.51.100.1,'.repeat(5000)} 203.0.113.9`, '203.0.113.9'],
+  ['99', '192.0.2.1', `203.0.113.9,${'x'.repeat(5000)}`, '192.0.2.1'],
 ])('TRUST_PROXY=%s: a connection from %s that says %j is %s', (trustProxy, peer, said, client) => {
   expect(clientAddress(peer, said, configOf({ TRUST_PROXY: trustProxy }).trustProxy)).toBe(client)
 })

@@ -6,7 +6,8 @@
 // message per 404, which is what a scan has most of. With a proxy on the same machine and TRUST_PROXY off, every address
 // is loopback, which SCAN_ALLOWLIST leaves alone.
 import { LRUCache } from 'lru-cache'
-import { clientAddress, subscriberOf, type Matches, type TrustedHop } from './addresses.ts'
+import { subscriberOf, type Matches, type TrustedHop } from './addresses.ts'
+import { clientAddress } from './client-address.ts'
 
 export interface AbsentVerdict {
   readonly blocked: boolean

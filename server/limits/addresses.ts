@@ -1,12 +1,14 @@
-// Who is asking: the address of the connection, or what the proxies in front say, as far as they are trusted.
+// Addresses, and lists of them in settings.
 import { BlockList, isIP, isIPv4, isIPv6 } from 'node:net'
 import { z } from 'zod'
 
 export type Matches = (address: string) => boolean
 
-/** IPv4 written as IPv6 (::ffff:192.0.2.1), as a dual-stack listener says it, and zones (fe80::1%eth0) are taken off. */
-export function plainAddress(address: string): string {
-  const bare = address.replace(/^\[|\]$/g, '').split('%', 1)[0] ?? ''
+/** Without brackets, port and zone (`[fe80::1%eth0]:443`, `192.0.2.1:443`), and IPv4 as such on a dual-stack listener. */
+export function plainAddress(said: string): string {
+  const inBrackets = /^\[([^\]]*)\](?::\d{1,5})?$/.exec(said)?.[1]
+  const beforePort = /^([\d.]+):\d{1,5}$/.exec(said)?.[1]
+  const bare = (inBrackets ?? beforePort ?? said).split('%', 1)[0] ?? ''
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(bare)?.[1]
   return mapped !== undefined && isIPv4(mapped) ? mapped : bare
 }
@@ -51,19 +53,6 @@ export const trustProxySchema = z.string().transform((text, context): TrustedHop
 function refuse(context: z.RefinementCtx, message: string): never {
   context.addIssue({ code: 'custom', message })
   return z.NEVER
-}
-
-/** From the connection outwards, for as long as the one who says so is trusted and says an address. */
-export function clientAddress(peer: string | undefined, forwardedFor: string | undefined, trusts: TrustedHop): string {
-  const said = forwardedFor === undefined ? [] : forwardedFor.split(',').reverse()
-  let address = plainAddress(peer ?? '')
-  for (const [n, hop] of said.entries()) {
-    if (!trusts(address, n)) break
-    const next = plainAddress(hop.trim())
-    if (isIP(next) === 0) break
-    address = next
-  }
-  return address
 }
 
 /** Whoever has one IPv6 address has its /64. */
