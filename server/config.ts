@@ -221,6 +221,8 @@ export const limits = {
   /** Characters of an error's message and of its stack in the log: whoever causes it may have chosen a part of them. */
   loggedMessage: 1000,
   loggedStack: 4000,
+  /** Characters of what a path names, in the log: a key has 32 or more. */
+  loggedName: 31,
   /** Bytes of a request body: the longest destination, escaped, and the other fields. */
   bodyBytes: 65_536,
   /** Codes being looked up at once, per process; more is overload, answered 503. */

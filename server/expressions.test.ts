@@ -48,7 +48,11 @@ function alphabet({ source }: Expression): { characters: string[]; words: string
     .replace(/\\(.)/g, (_, letter: string) => classes[letter] ?? letter)
     .replace(/\(\?(?:[:=!]|<[=!]|<\w+>)|\{\d+(?:,\d*)?\}/g, '|')
   const words = plain.split(/\[[^\]]*\]|[()|*+?^$]/).filter((word) => word.length > 1 && word.length < 24)
-  const characters = new Set([...Array.from(plain.replace(/[()|*+?^$[\]]/g, '')), ...(plain.includes('[^') ? ['é'] : []), 'a'])
+  const characters = new Set([
+    ...Array.from(plain.replace(/[()|*+?^$[\]]/g, '')),
+    ...(plain.includes('[^') ? ['é'] : []),
+    'a',
+  ])
   return { characters: [...characters].slice(0, 24), words: [...new Set(words)] }
 }
 

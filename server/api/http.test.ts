@@ -5,7 +5,7 @@ import { unavailable } from '../errors.ts'
 import { createLog } from '../telemetry/log.ts'
 import { problemHandler } from './http.ts'
 
-test('what a caller typed into the path is not in the log, whichever way it fails: only the route that it took', async () => {
+test('what a caller typed into the path is not in the log, whichever way it fails: only the route that it took, and names', async () => {
   const lines: string[] = []
   const log = createLog({ logLevel: 'debug' }, { write: (line: string) => void lines.push(line) })
   const router = express.Router()
@@ -22,7 +22,7 @@ test('what a caller typed into the path is not in the log, whichever way it fail
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/api/v1`
   const key = 'VGhpcyBpcyBhbiBvd25lciBrZXkgb2YgaXRzIG93bg'
   try {
-    for (const path of [`links/${key}?t=${key}`, `early/${key}`, `links/${'x'.repeat(10_000)}`])
+    for (const path of [`links/${key}?t=${key}`, `early/${key}`, `links/${'x'.repeat(10_000)}`, 'links/My-Slug_1?a=b'])
       await fetch(`${url}/${path}`)
   } finally {
     server.close()
@@ -32,5 +32,6 @@ test('what a caller typed into the path is not in the log, whichever way it fail
     '/api/v1/links/:code',
     '/api/v1',
     '/api/v1/links/:code',
+    '/api/v1/links/My-Slug_1',
   ])
 })

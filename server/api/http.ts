@@ -71,12 +71,9 @@ export const notFound: RequestHandler = () => {
   throw new QuickLinkError('not_found', 'There is nothing at this path.')
 }
 
-/** No text in Postgres has a NUL, so nothing has a name with one, and nothing is found by one. */
+/** No text in Postgres has a NUL, so nothing has a name with one. (What a query may say, its schema says.) */
 export const nothingWithNul: RequestHandler = (request, _response, next) => {
-  const nul = request.url.indexOf('%00')
-  const query = request.url.indexOf('?')
-  if (nul !== -1 && query !== -1 && query < nul) throw invalid('query', 'The query must not contain NUL.')
-  if (nul !== -1) throw new QuickLinkError('not_found', 'There is nothing at this path.')
+  if (request.path.includes('%00')) throw new QuickLinkError('not_found', 'There is nothing at this path.')
   next()
 }
 
@@ -114,10 +111,16 @@ export const mustBe = (what: string): { error: (issue: { input?: unknown }) => s
   error: (issue) => (issue.input === undefined ? 'is missing' : `must be ${what}`),
 })
 
-/** For the log: the pattern of the route, if one was found. What stands in its place is the caller's, perhaps a key. */
+/** For the log: the route that was found, with what the caller named in it, unless that is as long as a key. */
 function routeOf(request: Request): string {
   const route = request.route as { path?: unknown } | undefined
-  return request.baseUrl + (typeof route?.path === 'string' ? route.path : '')
+  const pattern = request.baseUrl + (typeof route?.path === 'string' ? route.path : '')
+  const said = (request.originalUrl.split('?', 1)[0] ?? '').split('/')
+  const named = (part: string, i: number): string => {
+    const name = said[i] ?? ''
+    return part.startsWith(':') && name.length <= limits.loggedName ? name : part
+  }
+  return pattern.split('/').map(named).join('/')
 }
 
 /** Problems leave as problem+json. Their causes go to the log, never to the caller. */

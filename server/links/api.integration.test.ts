@@ -249,14 +249,14 @@ describe('a deleted code', () => {
 
 test('500 says nothing of its reason, which is in the log', async () => {
   await api.create({ url: target, code: 'broken-1' })
-  await api.db.query('alter table clicks rename to clicks_gone')
+  await api.db.query('alter table click_totals rename to totals_gone')
   try {
     const answer = await api.call('GET', '/links/broken-1')
     expectProblem(answer, 500, 'internal')
     expect(answer.text).not.toMatch(/clicks|relation|42P01/)
     expect(api.logged.at(-1)?.details).toMatchObject({ path: '/api/v1/links/broken-1', err: { code: '42P01' } })
   } finally {
-    await api.db.query('alter table clicks_gone rename to clicks')
+    await api.db.query('alter table totals_gone rename to click_totals')
   }
 })
 
