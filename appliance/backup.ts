@@ -16,9 +16,7 @@ export async function backup(places: Places, say: Say): Promise<void> {
 async function dumpTo(file: string): Promise<void> {
   const unfinished = `${file}.unfinished`
   try {
-    await inService('postgres', ['pg_dump', '--username=postgres', '--format=custom', 'quicklink'], {
-      outputFile: unfinished,
-    })
+    await composed(['run', '--rm', '--no-deps', '--no-TTY', 'backup', 'now'], { outputFile: unfinished })
     renameSync(unfinished, file)
   } finally {
     rmSync(unfinished, { force: true })
@@ -30,7 +28,8 @@ export async function restore(places: Places, env: NodeJS.ProcessEnv, say: Say):
   const script = readFileSync(join(projectDir, 'docker', 'restore.sh'), 'utf8')
   const step = (name: string, inputFile?: string): Promise<string> =>
     inService('postgres', ['sh', '-c', script, 'restore', name], inputFile ? { inputFile } : {})
-  await composed(['up', '-d', '--wait', 'postgres'])
+  // Postgres first, and then who owns what is loaded.
+  await composed(['run', '--rm', '--no-TTY', 'roles'])
   say(`Loading ${shown(file)} beside what is there`)
   await step('load', file)
   // It writes what it still holds into the database that it belongs to.

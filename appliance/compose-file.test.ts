@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { projectDir } from '../embedded/paths.ts'
 import { envName, limits, settings } from '../server/config.ts'
+import { whoReachesWhom } from './who-reaches-whom.ts'
 
 const read = (name: string): string => readFileSync(join(projectDir, name), 'utf8')
 
@@ -13,7 +14,7 @@ interface Service {
   readonly user: string
   readonly profiles?: string[]
   readonly ports?: string[]
-  readonly networks?: string[]
+  readonly networks?: string[] | Record<string, unknown>
   readonly environment?: Record<string, unknown>
   readonly [key: string]: unknown
 }
@@ -58,13 +59,69 @@ test('two services publish a port, Grafana on loopback; the databases are on the
     ['quicklink', '${PORT:-8080}:8080'],
     ['grafana', '${GRAFANA_BIND:-127.0.0.1}:${GRAFANA_PORT:-3000}:3000'],
   ])
-  expect(compose.networks['inner']?.internal).toBe(true)
-  for (const name of ['redis', 'postgres', 'prometheus']) expect(compose.services[name]?.networks).toEqual(['inner'])
+  const open = Object.keys(compose.networks).filter((name) => compose.networks[name]?.internal !== true)
+  expect(open).toEqual(['edge'])
+})
+
+/** The services that share a network on which containers talk to each other, as compose merges the files. */
+function neighbours(...files: ComposeFile[]): Record<string, string> {
+  const services: Record<string, readonly string[]> = {}
+  for (const file of files) {
+    for (const [name, { networks, network_mode: alone }] of Object.entries(file.services)) {
+      if (networks) services[name] = Array.isArray(networks) ? networks : Object.keys(networks)
+      else services[name] ??= alone === 'none' ? [] : ['default']
+    }
+  }
+  const meet = (a: readonly string[], b: readonly string[]): boolean =>
+    a.some((network) => network !== 'edge' && b.includes(network))
+  return Object.fromEntries(
+    Object.entries(services).map(([name, own]) => [
+      name,
+      Object.keys(services)
+        .filter((other) => other !== name && meet(own, services[other] ?? []))
+        .toSorted()
+        .join(' '),
+    ]),
+  )
+}
+
+test('who can reach whom: what reaches outside meets no database, no exporter and no ops port', () => {
+  expect(compose.networks['edge']).toMatchObject({ driver_opts: { 'com.docker.network.bridge.enable_icc': 'false' } })
+  expect(neighbours(compose)).toEqual(whoReachesWhom)
+})
+
+test('with replicas, the proxy reaches QuickLink and nobody else', () => {
+  const changed = { quicklink: 'fault-proxy k6 postgres prometheus proxy redis', proxy: 'quicklink' }
+  expect(neighbours(compose, replicas)).toEqual({ ...whoReachesWhom, ...changed })
+})
+
+test('in a drill, QuickLink reaches Redis and Postgres by the fault proxy alone', () => {
+  const drill = parse(read('docker-compose.drill.yml'), { customTags }) as ComposeFile
+  expect(neighbours(compose, drill)).toMatchObject({
+    quicklink: 'fault-proxy k6 prometheus',
+    'fault-proxy': 'postgres quicklink redis',
+  })
+})
+
+test('Prometheus takes figures from others only where it is told to', () => {
+  expect(compose.services['prometheus']?.['command']).toContain(
+    '--${PROMETHEUS_RECEIVER-no-}web.enable-remote-write-receiver',
+  )
+})
+
+test('the database is dumped by a role that may only read: the superuser is for Postgres and for what makes the roles', () => {
+  const holders = (volume: string): string[] =>
+    Object.entries(compose.services)
+      .filter(([, { volumes = [] }]) => (volumes as string[]).some((each) => each.startsWith(`${volume}:`)))
+      .map(([name]) => name)
+  expect(holders('secrets-postgres')).toEqual(['postgres', 'roles', 'init'])
+  expect(holders('secrets-backup')).toEqual(['backup', 'init'])
+  expect(read('docker/postgres-roles.sh')).toMatch(/^grant pg_read_all_data to backup;$/m)
 })
 
 test('k6 is no part of `up`, and is the version that `make k6` builds', () => {
   const { k6 } = compose.services
-  expect(k6).toMatchObject({ profiles: ['load'], networks: ['inner'], restart: 'no' })
+  expect(k6).toMatchObject({ profiles: ['load'], networks: ['ops'], restart: 'no' })
   const [, version = 'none'] = /k6\/v2 v(\S+)$/m.exec(read('loadtest/k6/go.mod')) ?? []
   expect(k6?.image).toBe(`\${K6_IMAGE:-grafana/k6:${version}}`)
 })
@@ -73,7 +130,10 @@ test('what is for drills comes by its profile alone, and by the file that only d
   const profiled = Object.entries(compose.services).filter(([, { profiles }]) => profiles !== undefined)
   expect(profiled.map(([name, { profiles }]) => [name, profiles])).toContainEqual(['fault-proxy', ['drill']])
   const drill = parse(read('docker-compose.drill.yml'), { customTags }) as ComposeFile
-  expect(drill.services['quicklink']).toMatchObject({ ports: ['127.0.0.1:${PORT}:8080'], networks: ['edge', 'way'] })
+  expect(drill.services['quicklink']).toMatchObject({
+    ports: ['127.0.0.1:${PORT}:8080'],
+    networks: ['edge', 'ops', 'way'],
+  })
   expect(Object.keys(drill.networks)).toEqual(['way'])
   expect(drill.networks['way']?.internal).toBe(true)
 })

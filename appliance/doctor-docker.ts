@@ -16,6 +16,7 @@ interface Container {
   readonly Service: string
   readonly Health: string
   readonly State: string
+  readonly ExitCode: number
   readonly Publishers: readonly { readonly URL: string; readonly PublishedPort: number }[] | null
 }
 
@@ -42,8 +43,10 @@ const inspected = async (): Promise<Inspected[]> =>
 const healthy: Point = {
   name: 'Every service is healthy',
   ask: async () => {
-    const sick = (await containers()).filter(({ Service, Health, State }) =>
-      Service === 'init' ? false : State !== 'running' || (Health !== '' && Health !== 'healthy'),
+    const sick = (await containers()).filter(({ Service, Health, State, ExitCode }) =>
+      ['init', 'roles'].includes(Service)
+        ? State === 'exited' && ExitCode !== 0
+        : State !== 'running' || (Health !== '' && Health !== 'healthy'),
     )
     return finding(
       sick.length === 0,

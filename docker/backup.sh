@@ -1,18 +1,24 @@
 #!/bin/sh
-# A dump every night, the newest BACKUP_KEEP of them kept. The first one is made at once.
+# A dump every night, the newest BACKUP_KEEP of them kept. The first one is made at once. By a role that reads all rows and
+# may nothing else.
 #   backup.sh nightly   the service's loop
 #   backup.sh fresh     its health: the newest dump is younger than 26 hours
+#   backup.sh now       one more, to the standard output
 set -eu
 umask 077
 cd /backups
 
+now() {
+  PGPASSWORD=$(cat /run/quicklink/password)
+  export PGPASSWORD
+  exec pg_dump --host=postgres --username=backup --format=custom quicklink
+}
+
 # Complete or not there: a dump has its name only when pg_dump has ended well.
 dump() {
-  PGPASSWORD=$(cat /run/quicklink/superuser)
-  export PGPASSWORD
   name=quicklink-$(date -u +%Y%m%dT%H%M%SZ).dump
   rm -f ./*.unfinished
-  pg_dump --host=postgres --username=postgres --format=custom --file="$name.unfinished" quicklink || return 1
+  (now) >"$name.unfinished" || return 1
   mv "$name.unfinished" "$name"
   echo "wrote $name ($(wc -c <"$name") bytes)"
   # Names sort by time.
@@ -23,6 +29,7 @@ fresh() { [ -n "$(find . -name 'quicklink-*.dump' -mmin -1560 | head -n 1)" ]; }
 
 case "$1" in
   fresh) fresh ;;
+  now) now ;;
   nightly)
     trap 'exit 0' TERM INT
     while :; do

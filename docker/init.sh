@@ -11,7 +11,7 @@ if [ ! -e "$kept/postgres" ] && ls /database/*/*/PG_VERSION >/dev/null 2>&1; the
 fi
 
 mkdir -p "$kept"
-for name in postgres quicklink-db exporter-db redis quicklink-redis exporter-redis grafana; do
+for name in postgres quicklink-db exporter-db backup-db redis quicklink-redis exporter-redis grafana; do
   [ -s "$kept/$name" ] && continue
   head -c 24 /dev/urandom | od -An -tx1 | tr -d ' \n' >"$kept/$name.new"
   mv "$kept/$name.new" "$kept/$name"
@@ -31,26 +31,29 @@ postgres=${POSTGRES_USER_ID:-999:999}
 secret postgres | give "$postgres" postgres/superuser
 secret quicklink-db | give "$postgres" postgres/quicklink
 secret exporter-db | give "$postgres" postgres/exporter
+secret backup-db | give "$postgres" postgres/backup
+secret backup-db | give "$postgres" backup/password
 secret exporter-db | give 65534:65534 postgres-exporter/password
 secret grafana | give 472:0 grafana/admin
 printf 'postgres://quicklink:%s@postgres:5432/quicklink' "$(secret quicklink-db)" | give 1000:1000 quicklink/database-url
 printf 'redis://quicklink:%s@redis:6379' "$(secret quicklink-redis)" | give 1000:1000 quicklink/redis-url
 printf '{"redis://exporter@redis:6379":"%s"}' "$(secret exporter-redis)" | give 59000:59000 redis-exporter/passwords.json
 
-# Nobody without a name. QuickLink cannot flush, reconfigure or read all keys by mistake or by a hole in it; the
-# exporter only looks; `operator` is for people and `make doctor`.
+# Nobody without a name. QuickLink may what redis/quicklink.acl says; the exporter only looks; `operator` is for people and
+# `make doctor`.
 redis=${REDIS_USER_ID:-999:999}
 give "$redis" redis/users.acl <<ACL
 user default off
-user quicklink on #$(sha quicklink-redis) ~* &ql:* +@all -@admin -@dangerous -@scripting +eval +evalsha +script|load +script|exists +info +role
+user quicklink on #$(sha quicklink-redis) $(grep -v '^#' /quicklink.acl)
 user exporter on #$(sha exporter-redis) resetkeys resetchannels -@all +ping +info +config|get +latency|latest +latency|histogram +slowlog|get +slowlog|len +memory|stats +client|setname +client|setinfo +hello
 user operator on #$(sha redis) ~* &* +@all
 ACL
 secret redis | give "$redis" redis/operator
 
-# Dumps are secrets, too.
+# Dumps are secrets, too, and so is the snapshot of the cache.
 chown "$postgres" /backups
-chmod 0700 /backups
+chown "$redis" /cache
+chmod 0700 /backups /cache
 
 # A folder of their own: the root of a new volume belongs to root, and must be walkable.
-chmod 0711 /secrets/postgres /secrets/postgres-exporter /secrets/grafana /secrets/quicklink /secrets/redis-exporter /secrets/redis
+chmod 0711 /secrets/postgres /secrets/backup /secrets/postgres-exporter /secrets/grafana /secrets/quicklink /secrets/redis-exporter /secrets/redis

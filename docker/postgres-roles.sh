@@ -1,14 +1,24 @@
-#!/bin/bash
-# At the first start of the database volume: QuickLink's role, which owns its database and nothing else, and a role for
-# the exporter, which only looks. Passwords come from files, and go to psql by its input: no command line shows them.
+#!/bin/sh
+# At every start, so that the database of an earlier version has them, too: who may what. QuickLink's role owns its database,
+# the exporter's sees figures, the backup's reads all rows and writes none; none of them is a superuser.
+# Passwords come from files, and go to psql by its input: no command line shows them.
 set -eu
-psql -v ON_ERROR_STOP=1 --quiet --username postgres --dbname postgres <<SQL
-create role quicklink login password '$(cat /run/quicklink/quicklink)';
-create role exporter login password '$(cat /run/quicklink/exporter)' connection limit 5;
+secret() { cat "/run/quicklink/$1"; }
+PGPASSWORD=$(secret superuser)
+export PGPASSWORD
+psql --set=ON_ERROR_STOP=1 --quiet --no-psqlrc --host=postgres --username=postgres --dbname=postgres <<SQL
+select format('create role %I login', name) from unnest(array['quicklink', 'exporter', 'backup']) as name
+  where not exists (select from pg_roles where rolname = name) \gexec
+alter role quicklink nosuperuser nocreatedb nocreaterole noreplication nobypassrls password '$(secret quicklink)';
+alter role exporter connection limit 5 password '$(secret exporter)';
+alter role backup connection limit 5 password '$(secret backup)';
 grant pg_monitor to exporter;
-create database quicklink owner quicklink;
-revoke connect on database quicklink from public;
-grant connect on database quicklink to exporter;
+grant pg_read_all_data to backup;
+select 'create database quicklink owner quicklink'
+  where not exists (select from pg_database where datname = 'quicklink') \gexec
+revoke connect, temporary on database quicklink from public;
+grant connect on database quicklink to exporter, backup;
 \connect quicklink
-create extension pg_stat_statements;
+set client_min_messages = warning;
+create extension if not exists pg_stat_statements;
 SQL

@@ -16,8 +16,8 @@ case "$1" in
     sql postgres <<SQL
 drop database if exists quicklink with (force);
 alter database quicklink_restored rename to quicklink;
-revoke connect on database quicklink from public;
-grant connect on database quicklink to exporter;
+revoke connect, temporary on database quicklink from public;
+grant connect on database quicklink to exporter, backup;
 SQL
     ;;
 esac

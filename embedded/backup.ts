@@ -1,7 +1,7 @@
 // `make backup` and `make restore FILE=…` without Docker. The PostgreSQL from npm has no pg_dump, and one of the system may
 // be older than the server, which it then refuses: so the data folder is copied, whole, while Postgres is down.
 import { execFile } from 'node:child_process'
-import { existsSync, mkdirSync, renameSync, rmSync, statSync } from 'node:fs'
+import { existsSync, mkdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { openPostgres } from '../server/connections/postgres.ts'
@@ -33,6 +33,8 @@ export async function backup(places: Places, say: Say): Promise<void> {
   const names = ['postgres.json', 'owner-key'].filter((name) => existsSync(join(places.dataDir, name)))
   const folders = ['-C', dirname(data), basename(data), '-C', places.dataDir, ...names]
   try {
+    // tar leaves the rights of a file that is there.
+    writeFileSync(unfinished, '', { mode: 0o600 })
     await tar(['--create', '--gzip', '--numeric-owner', `--file=${unfinished}`, ...folders])
     renameSync(unfinished, file)
   } finally {

@@ -1,6 +1,7 @@
 // A Redis or Valkey process of our own. Used by `make up` and by the tests.
 import { type ChildProcess, spawnSync } from 'node:child_process'
-import { accessSync, constants, mkdirSync, writeFileSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import { accessSync, constants, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { delimiter, join } from 'node:path'
 import { projectDir } from './paths.ts'
@@ -49,7 +50,10 @@ export interface StartRedis {
   readonly file: string
   readonly dir: string
   readonly port: number
+  /** Of `default`, who may all: the operator. */
   readonly password: string
+  /** Of `quicklink`, who may what redis/quicklink.acl says. */
+  readonly quicklinkPassword: string
   /** More lines of configuration: the last one wins. */
   readonly lines?: readonly string[]
   readonly detached: boolean
@@ -67,6 +71,7 @@ function writeConfig(options: StartRedis): string {
     'bind 127.0.0.1',
     `port ${options.port}`,
     `requirepass ${quoted(options.password)}`,
+    `user ${quicklinkUser(options.quicklinkPassword).join(' ')}`,
     `dir ${quoted(options.dir)}`,
     'daemonize no',
     ...(options.lines ?? []),
@@ -77,14 +82,22 @@ function writeConfig(options: StartRedis): string {
 
 const quoted = (text: string): string => JSON.stringify(text)
 
+const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
+
+/** With the rights that it has in the appliance. */
+export function quicklinkUser(password: string): string[] {
+  const rules = readFileSync(join(projectDir, 'redis', 'quicklink.acl'), 'utf8').replace(/^#.*\n/gm, '')
+  return ['quicklink', 'on', `#${sha256(password)}`, ...rules.trim().split(' ')]
+}
+
 /** Spawned; ready when `redisReady` says so. */
 export function spawnRedis(options: StartRedis): Promise<ChildProcess & { readonly pid: number }> {
   mkdirSync(options.dir, { recursive: true, mode: 0o700 })
-  const args = [writeConfig(options)]
   const { file, dir, detached } = options
   return start({
-    file,
-    args,
+    file: '/bin/sh',
+    // Its snapshot is nobody else's to read.
+    args: ['-c', 'umask 077; exec "$0" "$@"', file, writeConfig(options)],
     cwd: dir,
     env: { PATH: process.env['PATH'], TZ: 'UTC' },
     logFile: logFileIn(dir),

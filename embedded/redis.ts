@@ -17,14 +17,18 @@ import {
 
 interface Settings {
   readonly port: number
+  /** Of the operator. */
   readonly password: string
+  readonly quicklinkPassword: string
   readonly pid?: number
   /** Of its configuration, after our own. */
   readonly lines?: readonly string[]
 }
 
 export interface RunningRedis {
+  /** QuickLink's own, who may no more than it needs. */
   readonly url: string
+  readonly operatorUrl: string
   readonly version: string
 }
 
@@ -36,14 +40,15 @@ export async function startRedis(
 ): Promise<RunningRedis | undefined> {
   const { redisDir, redisFile } = places
   const known = readJson<Settings>(redisFile)
-  if (known?.port && known.password && isOurs(known.pid, configFileIn(redisDir))) {
-    return finish(places, { port: known.port, password: known.password })
-  }
+  if (isWhole(known) && isOurs(known.pid, configFileIn(redisDir))) return finish(places, known)
+  // One that an earlier version left running knows no user of QuickLink's own.
+  await stopRedis(places)
   const program = await programFor(places, say)
   if (!program) return undefined
-  const password = known?.password ?? randomBytes(24).toString('base64url')
+  const newPassword = (): string => randomBytes(24).toString('base64url')
+  const { password = newPassword(), quicklinkPassword = newPassword() } = known ?? {}
   const port = await freePort(known?.port)
-  const settings = { port, password, lines: given ?? known?.lines ?? [] }
+  const settings = { port, password, quicklinkPassword, lines: given ?? known?.lines ?? [] }
   rotate(logFileIn(redisDir))
   const pid = await startOnce(places, program, settings, say)
   if (pid === undefined) {
@@ -51,14 +56,20 @@ export async function startRedis(
     say(lastLines(logFileIn(redisDir), 5))
     return undefined
   }
-  writeJson(redisFile, { port, password, pid })
-  return finish(places, { port, password })
+  return finish(places, settings)
 }
 
-async function finish(places: Places, { port, password }: Settings): Promise<RunningRedis> {
-  const url = `redis://:${password}@127.0.0.1:${port}`
+const isWhole = (known: Partial<Settings> | undefined): known is Settings =>
+  known?.port !== undefined && known.password !== undefined && known.quicklinkPassword !== undefined
+
+const operatorUrlOf = ({ port, password }: Pick<Settings, 'port' | 'password'>): string =>
+  `redis://:${password}@127.0.0.1:${port}`
+
+async function finish(places: Places, { port, password, quicklinkPassword }: Settings): Promise<RunningRedis> {
+  const url = `redis://quicklink:${quicklinkPassword}@127.0.0.1:${port}`
   writePrivate(places.redisUrlFile, `${url}\n`)
-  return { url, version: (await versionOf(port, password)) ?? 'Redis' }
+  const operatorUrl = operatorUrlOf({ port, password })
+  return { url, operatorUrl, version: (await versionOf(port, password)) ?? 'Redis' }
 }
 
 async function programFor(places: Places, say: Say): Promise<RedisProgram | undefined> {
@@ -92,6 +103,12 @@ async function startOnce(
     say('Redis could not load its snapshot: it starts empty')
   }
   return undefined
+}
+
+/** Of the one that runs with QuickLink, for who looks into it. */
+export function redisOperatorUrl({ redisFile, redisUrlFile }: Places): string | undefined {
+  const known = existsSync(redisUrlFile) ? readJson<Settings>(redisFile) : undefined
+  return isWhole(known) ? operatorUrlOf(known) : undefined
 }
 
 export async function stopRedis(places: Places): Promise<'stopped' | 'was not running' | 'does not stop'> {

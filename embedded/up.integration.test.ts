@@ -1,6 +1,6 @@
 // The commands as a person runs them, on the real server.
 import { execFile } from 'node:child_process'
-import { readFileSync, statSync } from 'node:fs'
+import { readFileSync, readdirSync, statSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -86,6 +86,19 @@ test(
     expect((await command('status')).text).toMatch(/QuickLink +down\nPostgres +down\nRedis +down/)
   },
 )
+
+test('a backup and the snapshot of Redis can be read by their owner alone, and Redis knows QuickLink by its own user', async () => {
+  const modeOf = (file: string): string => (statSync(file).mode & 0o777).toString(8)
+  await command('up')
+  expect(readFileSync(join(dataDir, 'redis-url'), 'utf8')).toMatch(/^redis:\/\/quicklink:/)
+  await command('down')
+  expect(modeOf(join(dataDir, 'redis'))).toBe('700')
+  expect(modeOf(join(dataDir, 'redis', 'dump.rdb'))).toBe('600')
+  expect(await command('backup')).toMatchObject({ code: 0 })
+  const folder = join(dataDir, 'backups')
+  expect(modeOf(folder)).toBe('700')
+  expect(readdirSync(folder).map((name) => modeOf(join(folder, name)))).toEqual(['600'])
+}, 90_000)
 
 const watched = { timeout: 90_000, skip: onPath('prometheus') === undefined }
 test("the system's Prometheus scrapes it, under the name that the alerts know", watched, async () => {

@@ -9,6 +9,7 @@ import { isLoaded } from './loading.ts'
 import { alertsEnd, alertsRing, isMonitored, queriesAnswer } from './monitoring.ts'
 import { doctor, restarts } from './operation.ts'
 import { upgrades } from './replicas.ts'
+import { isApart } from './reach.ts'
 import { restores } from './restoring.ts'
 import { isSafe, scan } from './safety.ts'
 import { createLink, down, leftOver, removeAll } from './stand.ts'
@@ -34,6 +35,7 @@ async function all(): Promise<void> {
   // Nothing else can be said of what does not start.
   if (counts.failed > 0) return
   await isSafe(before)
+  await isApart()
   await isMonitored()
   await isLoaded()
   const codes = ['first']

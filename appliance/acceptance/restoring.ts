@@ -1,7 +1,7 @@
 // The database's volume is lost, and a dump brings the links back.
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { composed, docker } from '../compose.ts'
+import { composed, docker, inService } from '../compose.ts'
 import { api, createLink, dataDir, down, leftOver, make, redirects, visit } from './stand.ts'
 import { check, step } from './steps.ts'
 
@@ -17,6 +17,29 @@ async function loseTheDatabase(): Promise<void> {
   const volume = (await leftOver()).find((name) => name.endsWith('_postgres')) ?? ''
   check((await docker(['volume', 'rm', volume])).code === 0, 'the volume could not be removed')
   await composed(['up', '-d', '--wait'])
+}
+
+const ask = (sql: string): Promise<string> =>
+  inService('postgres', ['psql', '--username=postgres', '--dbname=quicklink', '--tuples-only', '--no-align', `--command=${sql}`]) // prettier-ignore
+
+/** What a dump could lose without anybody noticing. */
+async function isWhole(): Promise<void> {
+  const strangers = await ask(
+    "select relname from pg_class join pg_roles on pg_roles.oid = relowner where relnamespace = 'public'::regnamespace and rolname <> 'quicklink'",
+  )
+  // The views of pg_stat_statements are the superuser's.
+  check(
+    strangers.split('\n').every((name) => name === '' || name.startsWith('pg_stat_statements')),
+    strangers,
+  )
+  const owner = await ask("select rolname, rolsuper from pg_database join pg_roles on pg_roles.oid = datdba where datname = 'quicklink'") // prettier-ignore
+  check(owner.trim() === 'quicklink|f', owner)
+  const triggers = await ask(
+    "select string_agg(distinct tgenabled::text, '') from pg_trigger where not tgisinternal and tgrelid = 'links'::regclass",
+  )
+  check(triggers.trim() === 'A', `triggers that are not ENABLE ALWAYS: ${triggers}`)
+  const superuserDumped = await ask("select rolsuper, pg_has_role(oid, 'pg_read_all_data', 'usage') from pg_roles where rolname = 'backup'") // prettier-ignore
+  check(superuserDumped.trim() === 'f|t', superuserDumped)
 }
 
 async function restored(): Promise<string> {
@@ -41,6 +64,7 @@ async function restored(): Promise<string> {
   check(code === 0, text)
   await redirects('first', 'https://example.com/first')
   await redirects('restored', 'https://example.com/then')
+  await isWhole()
   return (await createSome('https://example.com/again'), `${handedOut.size} codes, all different`)
 }
 

@@ -63,7 +63,7 @@ async function noSecretShows(): Promise<string> {
     processes: processes.map(({ text }) => text).join('\n'),
   }
   const hidden = [...(await secrets()), await ownerKey()]
-  check(hidden.length === 8 && hidden.every((secret) => secret.length >= 32), `${hidden.length} secrets were found`)
+  check(hidden.length === 9 && hidden.every((secret) => secret.length >= 32), `${hidden.length} secrets were found`)
   for (const [where, text] of Object.entries(shown)) {
     check(text.length > 100, `${where}: nothing to look at`)
     check(!hidden.some((secret) => text.includes(secret)), `${where}: a secret is in it`)
@@ -104,16 +104,34 @@ const askRedis = `
     redis.on('error', () => undefined)
     return redis.call(...command).then(() => 'allowed', () => 'refused').finally(() => redis.disconnect())
   }
-  console.log([await asked(url, 'flushall'), await asked(url, 'config', 'set', 'maxmemory', '0'), await asked(url, 'keys', '*'),
+  console.log([await asked(url, 'get', 'another'), await asked(url, 'eval', 'return redis.call("get", "another")', 0), await asked(url, 'flushall'), await asked(url, 'config', 'set', 'maxmemory', '0'), await asked(url, 'keys', '*'),
     await asked('redis://redis:6379', 'ping'), await asked(url, 'ping')].join())`
+
+/** Dumps and snapshots: for their service alone. */
+async function copiesArePrivate(): Promise<string> {
+  await inService('redis', ['sh', '-c', 'REDISCLI_AUTH=$(cat /run/quicklink/operator) redis-cli --user operator save'])
+  const found = await Promise.all(
+    [['redis', '/data'], ['backup', '/backups']].map(([service = '', folder = '']) =>
+      inService(service, ['sh', '-c', `stat -c '%a %n' ${folder} ${folder}/*`]),
+    ),
+  ) // prettier-ignore
+  const lines = found.join('').trim().split('\n')
+  check(lines.length >= 4, `too little was found: ${lines.join(', ')}`)
+  for (const line of lines) check(/^(700 \/\w+|600 \S+)$/.test(line), line)
+  return lines.join(', ')
+}
 
 export async function isSafe(before: Map<string, Set<number>>): Promise<void> {
   await step('no secret is in the configuration, `docker inspect`, a command line or a log', noSecretShows)
   await step('the machine has two new open ports: QuickLink, and Grafana on loopback', () => newPorts(before))
   await step('no service is root, none can gain rights, and every root file system is read-only', fewRights)
-  await step('QuickLink may not flush or reconfigure Redis, and nobody without a name may anything', async () => {
-    const said = (await inService('quicklink', ['node', '--input-type=module', '-e', askRedis])).trim()
-    check(said === 'refused,refused,refused,refused,allowed', said)
-    return undefined
-  })
+  await step('dumps and the snapshot of Redis can be read by their service alone', copiesArePrivate)
+  await step(
+    'QuickLink may not read what is not its own, flush or reconfigure Redis, and nobody without a name may anything',
+    async () => {
+      const said = (await inService('quicklink', ['node', '--input-type=module', '-e', askRedis])).trim()
+      check(said === 'refused,refused,refused,refused,refused,refused,allowed', said)
+      return undefined
+    },
+  )
 }

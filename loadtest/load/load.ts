@@ -7,7 +7,7 @@ import { writeReport } from '../report/write.ts'
 import { findCapacity } from './capacity.ts'
 import { linksIn } from './dataset.ts'
 import { findK6 } from './k6-program.ts'
-import { annotate, findGrafana } from './publish.ts'
+import { annotate, findGrafana, whileReceiving } from './publish.ts'
 import { quick } from './quick.ts'
 import { runScenario, type Order } from './run.ts'
 import { scenarios } from './scenarios.ts'
@@ -51,11 +51,13 @@ async function load(name: string, target: Target): Promise<Verdict> {
   const links = linksIn(env['DATASET'] || (isShort ? '10k' : '100k'))
   const order = { name, target, links, seed: env['SEED'] || '1', settings: settingsFor(name) }
   say(`${name}: ${about} Against ${target.what}, ${target.url}`)
-  const withK6 = (): Order => ({ ...order, k6: findK6(target.what === inDocker, env['K6']) })
-  const report =
-    name === 'quick'
-      ? await quick(order, say)
-      : await (name === 'capacity' ? findCapacity(withK6(), say) : runScenario(withK6(), say))
+  const run = (): Promise<Report> => {
+    const withK6: Order = { ...order, k6: findK6(target.what === inDocker, env['K6']) }
+    const underWay = (): Promise<Report> => (name === 'capacity' ? findCapacity(withK6, say) : runScenario(withK6, say))
+    // The one in a container writes where Prometheus is.
+    return 'K6_PROMETHEUS_RW_SERVER_URL' in withK6.k6.env ? whileReceiving(underWay) : underWay()
+  }
+  const report = name === 'quick' ? await quick(order, say) : await run()
   tell(report)
   say(`The report: ${writeReport(report)}/report.html\n`)
   const grafana = await findGrafana(env, target.what === inDocker)

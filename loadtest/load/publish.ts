@@ -1,7 +1,23 @@
 // Where others look: the run as a region in Grafana's dashboards, and k6's own metrics in Prometheus. Both only if they are
 // up, or named: GRAFANA_URL with GRAFANA_TOKEN, PROMETHEUS_WRITE_URL (…/api/v1/write).
+import { composed } from '../../appliance/compose.ts'
 import { grafanaPassword } from '../../appliance/docker.ts'
 import type { Report } from '../report/report.ts'
+
+/**
+ * The appliance's Prometheus takes figures from others only meanwhile: whoever reaches it may write, without a password. What
+ * was killed on the way leaves it so until the next `make up`.
+ */
+export async function whileReceiving<T>(work: () => Promise<T>): Promise<T> {
+  const restart = (env: NodeJS.ProcessEnv): Promise<string> =>
+    composed(['up', '--detach', '--no-deps', '--wait', 'prometheus'], { env })
+  await restart({ PROMETHEUS_RECEIVER: '' })
+  try {
+    return await work()
+  } finally {
+    await restart({})
+  }
+}
 
 interface Grafana {
   readonly url: string

@@ -2,6 +2,7 @@
 // whose owner says so. Load is never sent to a stranger by mistake.
 import { Refusal, readText, type Places } from '../../embedded/paths.ts'
 import { runningPrometheus } from '../../embedded/prometheus.ts'
+import { redisOperatorUrl } from '../../embedded/redis.ts'
 import { runningServer } from '../../embedded/server.ts'
 import { openPostgres, type Postgres } from '../../server/connections/postgres.ts'
 import { parseSamples, type Sample } from '../drills/engine/metrics.ts'
@@ -70,7 +71,7 @@ function embeddedTarget(places: Places, server: { pid: number; localUrl: string;
     opsUrl: server.opsUrl,
     ownerKey: readText(places.ownerKeyFile)?.trim(),
     databaseUrl: readText(places.databaseUrlFile)?.trim(),
-    redisUrl: readText(places.redisUrlFile)?.trim(),
+    redisUrl: redisOperatorUrl(places),
     redisService: embeddedServices(places).redis,
     metricsSink: prometheus === undefined ? undefined : `${prometheus.url}/api/v1/write`,
     pids: { server: () => server.pid, Postgres: () => postgresPid(places), Redis: () => redisPid(places) },

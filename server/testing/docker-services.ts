@@ -2,6 +2,7 @@
 import { join } from 'node:path'
 import { GenericContainer, ImageName, type StartedTestContainer, Wait, getContainerRuntimeClient } from 'testcontainers'
 import { projectDir } from '../../embedded/paths.ts'
+import { quicklinkUser } from '../../embedded/redis-process.ts'
 import { newPassword } from './local-services.ts'
 
 export interface DockerServices {
@@ -25,7 +26,7 @@ export async function startDockerServices(redisDatabases: number): Promise<Docke
     `${container.getHost()}:${container.getMappedPort(port)}`
   return {
     adminUrl: `postgres://postgres:${password}@${at(postgres, 5432)}/postgres`,
-    redisUrl: `redis://:${password}@${at(redis, 6379)}`,
+    redisUrl: `redis://quicklink:${password}@${at(redis, 6379)}`,
     async stop() {
       await Promise.all(containers.map((container) => container.stop()))
     },
@@ -70,6 +71,8 @@ const startRedis = (password: string, databases: number): Promise<StartedTestCon
       '/redis.conf',
       '--requirepass',
       password,
+      '--user',
+      ...quicklinkUser(password),
       '--databases',
       String(databases),
       '--save',

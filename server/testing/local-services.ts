@@ -124,7 +124,9 @@ export async function startLocalRedis(options: LocalRedisOptions): Promise<Local
   const { dir, password = newPassword(), config = [] } = options
   const startOn = async (again: number | undefined): Promise<Running> => {
     const port = again ?? options.port ?? (await freePort())
-    const child = await spawnRedis({ file, dir, port, password, lines: config, detached: false })
+    // One password for both users: by the URL a server is QuickLink, by the password alone a test is the operator.
+    const users = { password, quicklinkPassword: password }
+    const child = await spawnRedis({ file, dir, port, ...users, lines: config, detached: false })
     const callOff = dieWithMe(child.pid)
     if (await redisReady(child, port, password, 20_000)) {
       return { pid: child.pid, port, word: configFileIn(dir), callOff }
@@ -133,7 +135,7 @@ export async function startLocalRedis(options: LocalRedisOptions): Promise<Local
     child.kill('SIGKILL')
     throw new Error(`redis-server did not start on port ${port}:\n${lastLines(logFileIn(dir), 10)}`)
   }
-  const url = (port: number): string => `redis://:${password}@127.0.0.1:${port}`
+  const url = (port: number): string => `redis://quicklink:${password}@127.0.0.1:${port}`
   return serve(dir, startOn, { url, stopSignal: 'SIGTERM', family: (pid) => [pid] })
 }
 

@@ -71,7 +71,7 @@ async function openDoorInto(project: string, remains: Remains) {
     name: `${project}-door`,
     label: `com.docker.compose.project=${project}`,
     image: await dockered(['inspect', '--format', '{{.Image}}', `${project}-quicklink-1`]),
-    networks: [`${project}_inner`, `${project}_way`],
+    networks: ['data', 'way', 'ops'].map((network) => `${project}_${network}`),
     targets: {
       redis: at(project, 'redis', 6379),
       postgres: at(project, 'postgres', 5432),

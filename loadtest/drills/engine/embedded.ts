@@ -37,7 +37,7 @@ export async function startEmbedded(remains: Remains, settings: Settings): Promi
     OWNER_KEY: ownerKey,
   })
   const sql = openPostgres({ url: postgres.url, name: 'drill', maxConnections: 2, connectMs: 5000, queryMs: 60_000, onError: silent }) // prettier-ignore
-  const { port, password } = new URL(redis.url)
+  const { port, password } = new URL(redis.operatorUrl)
   const reach = {
     mode: 'embedded: PostgreSQL and Redis as processes, two workers, fault proxies before both',
     url,
@@ -62,7 +62,8 @@ async function startSomeRedis(remains: Remains, settings: Settings) {
   if (settings.sentinels) {
     const sentinels = await startSentinelGroup(remains.dir)
     for (const each of sentinels.processes) remains.add(each)
-    return { redis: sentinels.primary, sentinels }
+    const { url } = sentinels.primary
+    return { redis: { url, operatorUrl: url }, sentinels }
   }
   const redis = await startRedis(remains.places, silent, settings.redis ?? [])
   if (!redis) throw new Refusal('A drill needs a redis-server 7.0 (or valkey-server 8) or later: install it.')

@@ -49,7 +49,7 @@ export async function openTarget(remains: Remains, project: string, drill: Drill
     name,
     label,
     image: Image,
-    networks: [`${project}_inner`],
+    networks: ['data', 'ops'].map((network) => `${project}_${network}`),
     targets: { redis: at(project, 'redis', 6379), postgres: at(project, 'postgres', 5432), ops: at(project, 'quicklink', 9464) },
   }) // prettier-ignore
   remains.add({ containers: [`${project}-redis-1`, `${project}-postgres-1`] })
