@@ -1,7 +1,7 @@
 # The commands of QuickLink. Each is an npm script, because npm finds the Node 24 that comes with the packages first,
 # whatever the system's own Node is. NAME, MODE, PORT and the like are passed on by the environment.
 .DEFAULT_GOAL := help
-.PHONY: up down logs status test check check-alerts bench bench-compare bench-guard drill drills drills-can-fail game-day help install load load-short load-compare k6
+.PHONY: up down logs status test check check-alerts bench bench-compare bench-guard drill drills drills-can-fail game-day images help install load load-short load-compare k6
 export
 
 # npm writes this file last, also after `npm install`: it is older than the lock file only when packages are missing.
@@ -42,6 +42,9 @@ grafana-password: install ## print the password of Grafana's admin (Docker)
 
 test: install ## every test, on a real Postgres and a real Redis that it starts itself
 	@npm run --silent test
+
+images: install ## write the digest of every image behind its tag, as the registry knows it today (REGISTRY=… for a mirror)
+	@npm run --silent images
 
 check: install ## types, lint, format, dead code, import rules, unit tests; needs no service
 	@npm run --silent check

