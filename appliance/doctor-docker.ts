@@ -10,7 +10,8 @@ const readSettings = `
   const names = ['redisTimeoutMs', 'dbTimeoutMs', 'breakerFailures', 'breakerWindowMs', 'breakerOpenMs', 'ttlJitter',
     'notFoundTtlS', 'localCacheMax', 'localCacheTtlMs']
   const config = loadConfig(process.env)
-  console.log(JSON.stringify(Object.fromEntries(names.map((name) => [name, config[name]]))))`
+  const trustProxy = process.env.TRUST_PROXY || 'off'
+  console.log(JSON.stringify({ ...Object.fromEntries(names.map((name) => [name, config[name]])), trustProxy }))`
 
 interface Container {
   readonly Service: string
@@ -97,6 +98,12 @@ export const dockerPatient = (): Patient => ({
           .filter(({ PublishedPort }) => PublishedPort > 0)
           .map(({ PublishedPort }) => `${Service} at port ${PublishedPort}`),
       ),
+  open: async () =>
+    (await containers())
+      .filter(({ Service }) => Service === 'quicklink')
+      .flatMap(({ Publishers }) => Publishers ?? [])
+      .filter(({ URL, PublishedPort }) => PublishedPort > 0 && !/^(127\.|::1$)/.test(URL))
+      .map(({ URL, PublishedPort }) => `published port ${PublishedPort} of ${URL}`),
   leaks: async () => {
     // init is the one that can see all of them.
     const loose = await composed([

@@ -1,5 +1,5 @@
 import { existsSync, readFileSync, statSync } from 'node:fs'
-import { loadConfig } from '../server/config.ts'
+import { loadConfig, type Config } from '../server/config.ts'
 import { type Places, Refusal, readJson, shown } from '../embedded/paths.ts'
 import { runningPrometheus } from '../embedded/prometheus.ts'
 import { askRedis } from '../embedded/redis-process.ts'
@@ -17,6 +17,12 @@ export function embeddedPatient(places: Places): Patient {
   const prometheus = runningPrometheus(places)
   const { port, password } = readJson<Service>(places.redisFile) ?? {}
   const hasRedis = existsSync(places.redisUrlFile) && port !== undefined && password !== undefined
+  // What it was started with, not what this command is started with.
+  const environment = (): Record<string, string> => {
+    const lines = readFileSync(`/proc/${server.pid}/environ`, 'utf8').split('\0')
+    return Object.fromEntries(lines.map((line) => [line.replace(/=.*/s, ''), line.replace(/^[^=]*=/s, '')]))
+  }
+  const config = (): Config => loadConfig(environment())
   return {
     ops: async (path) => {
       const answer = await fetchOps(server, path)
@@ -33,16 +39,18 @@ export function embeddedPatient(places: Places): Patient {
           return answer
         }
       : undefined,
-    // What it was started with, not what this command is started with.
     settings: () => {
-      const lines = readFileSync(`/proc/${server.pid}/environ`, 'utf8').split('\0')
-      return Promise.resolve({ ...loadConfig(Object.fromEntries(lines.map((line) => [line.replace(/=.*/s, ''), line.replace(/^[^=]*=/s, '')]))) }) // prettier-ignore
+      return Promise.resolve({ ...config(), trustProxy: environment()['TRUST_PROXY'] || 'off' })
     },
     prometheus: prometheus && (async (path) => (await fetch(prometheus.url + path)).text()),
     exposed: async () => {
       if (!hasRedis) return []
       const bound = (await askRedis(port, password, 'config get bind'))?.trim().split(/\r?\n/).at(-1)
       return bound === '127.0.0.1' ? [] : [`Redis at ${bound ?? 'an unknown address'}`]
+    },
+    open: () => {
+      const { host, port } = config()
+      return Promise.resolve(/^(127\.|::1$|localhost$)/.test(host) ? [] : [`port ${port} of ${host} (HOST)`])
     },
     leaks: () => {
       const secrets = [

@@ -10,20 +10,21 @@ const breaker = (open: 0 | 1): string =>
     .map((state) => `quicklink_breaker_state{dependency="redis",state="${state}"} ${state === 'closed' ? 1 : state === 'open' ? open : 0}`)
     .join('\n') // prettier-ignore
 
-async function linesOf(metrics: string): Promise<string[]> {
+async function linesOf(metrics: string, about = 'Circuit breaker', trustProxy = 'off', open: string[] = []) {
   const patient: Patient = {
     ops: () => Promise.resolve(metrics),
     visit: () => Promise.resolve(),
     redis: () => Promise.resolve('1'),
-    settings: () => Promise.resolve({ breakerFailures: 5, breakerWindowMs: 10_000, breakerOpenMs: 30_000 }),
+    settings: () => Promise.resolve({ breakerFailures: 5, breakerWindowMs: 10_000, breakerOpenMs: 30_000, trustProxy }),
     prometheus: undefined,
     exposed: () => Promise.resolve([]),
+    open: () => Promise.resolve(open),
     leaks: () => Promise.resolve([]),
     more: [],
   }
   const lines: string[] = []
   await examine(patient, (line) => lines.push(line))
-  return lines.filter((line) => line.includes('Circuit breaker'))
+  return lines.filter((line) => line.includes(about))
 }
 
 test('a breaker that is open in one worker is not ok, although it is closed in another', async () => {
@@ -31,4 +32,24 @@ test('a breaker that is open in one worker is not ok, although it is closed in a
   expect(await linesOf(breaker(1))).toEqual([
     expect.stringMatching(/^not ok +Circuit breaker for Redis: closed and open; /),
   ])
+})
+
+test('behind a proxy that is counted, a port that others reach too is not ok; behind one that is named, it is said', async () => {
+  const port = (trustProxy: string, open: string[]) => linesOf('', 'The port behind', trustProxy, open)
+  const everywhere = ['port 8080 of 0.0.0.0 (HOST)']
+  expect(await port('off', everywhere)).toEqual([expect.stringMatching(/^ok .*TRUST_PROXY is off/)])
+  expect(await port('1', [])).toEqual([expect.stringMatching(/^ok .*only the proxy/)])
+  expect(await port('1', everywhere)).toEqual([expect.stringMatching(/^not ok .*by port 8080 of 0\.0\.0\.0 \(HOST\)/)])
+  expect(await port('loopback', everywhere)).toEqual([expect.stringMatching(/^ok .*without the proxy, by port 8080/)])
+})
+
+test('a proxy that forwards and is not named is not ok, a stranger who does is only said', async () => {
+  const told = (near: number, far: number) =>
+    linesOf(
+      `\nquicklink_forwarded_unheeded_total{peer="private"} ${near}\nquicklink_forwarded_unheeded_total{peer="public"} ${far}`,
+      'told apart',
+    )
+  expect(await told(0, 0)).toEqual([expect.stringMatching(/^ok .*nobody forwards/)])
+  expect(await told(0, 7)).toEqual([expect.stringMatching(/^ok .*7 strangers/)])
+  expect(await told(3, 7)).toEqual([expect.stringMatching(/^not ok .*3 requests .* TRUST_PROXY does not name/)])
 })

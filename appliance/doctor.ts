@@ -10,12 +10,14 @@ export interface Patient {
   visit(codes: readonly string[]): Promise<void>
   /** One command; undefined: there is no Redis. */
   readonly redis: ((command: readonly string[]) => Promise<string>) | undefined
-  /** What the server really runs with. */
+  /** What the server really runs with; `trustProxy` as it was written. */
   settings(): Promise<Readonly<Record<string, unknown>>>
   /** Of Prometheus' API; undefined: there is no Prometheus. */
   readonly prometheus: ((path: string) => Promise<string>) | undefined
   /** Where what must not be reached from outside can be reached; empty: nowhere. */
   exposed(): Promise<string[]>
+  /** Where the public port can be reached from other machines; empty: nowhere. */
+  open(): Promise<string[]>
   /** Files with secrets that others may read, and secrets where everybody can see them. */
   leaks(): Promise<string[]>
   /** What only this mode has. */
@@ -95,6 +97,46 @@ function cachePoints({ visit, settings }: Patient, redis: NonNullable<Patient['r
         if (found.length < 4) return finding(false, 'too few keys to compare: see the negative cache')
         const text = `${found.length} keys of one moment, ${Number(notFoundTtlS)} s ±${Number(ttlJitter) * 100} %, end ${spreadS.toFixed(1)} s apart`
         return finding(spreadS > Number(notFoundTtlS) * Number(ttlJitter) * 0.1, text)
+      },
+    },
+  ]
+}
+
+/** Whoever may say X-Forwarded-For says who counts as whom: it has to be the proxy, and nobody else. */
+function proxyPoints({ ops, settings, open }: Patient): Point[] {
+  return [
+    {
+      name: 'The port behind the proxy',
+      ask: async () => {
+        const trustProxy = String((await settings())['trustProxy'])
+        if (trustProxy === 'off') return finding(true, 'TRUST_PROXY is off: a visitor is who connects')
+        const where = (await open()).join(', ')
+        if (where === '') return finding(true, 'only the proxy reaches it')
+        // A hop that is counted is believed, whoever it is.
+        if (/^\d+$/.test(trustProxy)) {
+          return finding(false, `can be reached without the proxy, by ${where}: who does may pass for anybody. Let only the proxy reach it, or name its address in TRUST_PROXY`) // prettier-ignore
+        }
+        return finding(
+          true,
+          `can be reached without the proxy, by ${where}; only TRUST_PROXY=${trustProxy} is believed`,
+        )
+      },
+    },
+    {
+      name: 'Visitors behind a proxy are told apart',
+      ask: async () => {
+        const text = await ops('/metrics')
+        const unheeded = (peer: string): number =>
+          Number(text.split(`\nquicklink_forwarded_unheeded_total{peer="${peer}"} `)[1]?.split('\n', 1)[0] ?? 0)
+        const near = unheeded('private')
+        if (near > 0) {
+          return finding(false, `${near} requests for absent codes came through a proxy that TRUST_PROXY does not name: it decides for all its visitors together`) // prettier-ignore
+        }
+        const far = unheeded('public')
+        return finding(
+          true,
+          far > 0 ? `${far} strangers' X-Forwarded-For were not believed` : 'nobody forwards unasked',
+        )
       },
     },
   ]
@@ -202,6 +244,7 @@ export async function examine(patient: Patient, say: Say): Promise<void> {
   const points = [
     ...(redis ? redisPoints(redis) : [absentRedis]),
     ...serverPoints(patient),
+    ...proxyPoints(patient),
     ...(redis ? cachePoints(patient, redis) : []),
     ...patient.more,
   ]

@@ -12,10 +12,12 @@ import { Breaker } from './connections/breaker.ts'
 import { openDatabases } from './connections/databases.ts'
 import { QuickLinkError, unavailable } from './errors.ts'
 import { apiRouter } from './api/router.ts'
+import { isPrivate } from './limits/client-address.ts'
 import type { Counters } from './limits/counters.ts'
 import { DatabaseClock } from './limits/database-clock.ts'
 import { openHits } from './limits/open-hits.ts'
 import { openLimits } from './limits/open.ts'
+import type { AbsenceChannel } from './limits/shared-absences.ts'
 import { openRedisTier } from './redis-tier.ts'
 import { createRedirectHandler, type RedirectDeps, type RedirectHandler } from './redirect/handler.ts'
 import { listen, type Listener } from './redirect/listener.ts'
@@ -40,6 +42,8 @@ export interface AppDeps {
   readonly boot: Promise<BootResult>
   /** Rate limits in memory, of all workers together; without them this process counts for itself. */
   readonly counters?: Counters
+  /** To the count of all workers' absent codes; without it this process counts for itself. */
+  readonly absences?: AbsenceChannel
   /** To the books of all workers' clicks; without them this process keeps its own. */
   readonly reportClicks?: (report: ClicksReport) => void
 }
@@ -64,7 +68,7 @@ export async function startApp(config: Config, deps: AppDeps): Promise<App> {
 
 async function compose(
   config: Config,
-  { metrics, log, boot, counters, reportClicks }: AppDeps,
+  { metrics, log, boot, counters, absences, reportClicks }: AppDeps,
   releases: Release[],
   release: () => Promise<void>,
 ): Promise<App> {
@@ -173,6 +177,8 @@ async function compose(
     onRateLimited: (tier) => {
       metrics.rateLimited.inc({ tier })
     },
+    absences,
+    onUnheeded: unheeded(metrics, log),
     onQuotaExceeded: () => {
       metrics.tenantQuotaRejections.inc()
     },
@@ -253,6 +259,17 @@ function openBreaker(
       log.info({ dependency, state }, `the breaker of ${dependency} is ${state.replace('_', ' ')}`)
     },
   })
+}
+
+/** A stranger can send the header as well, so it is said once, and only of a peer that may be a proxy of ours. */
+function unheeded(metrics: Metrics, log: Log): (peer: string) => void {
+  let said = false
+  return (peer) => {
+    const near = isPrivate(peer)
+    metrics.forwardedUnheeded.inc({ peer: near ? 'private' : 'public' })
+    if (near && !said) log.warn({ peer }, 'X-Forwarded-For comes from an address that TRUST_PROXY does not name')
+    said ||= near
+  }
 }
 
 function createApi(api: express.Router): express.Express {

@@ -136,7 +136,12 @@ export const settings = {
   hitQuotaUngrantable: oneOf(['allow', 'reject'], 'allow', 'what to do when nobody can grant hits'),
   rateLimitStore: oneOf(['redis', 'memory'], undefined, 'where creates are counted; redis if there is one'),
   rateLimitAggregatePerHour: whole(2000, 1, 1_000_000, 'creates of all standard tenants together'),
-  notFoundPerMinute: whole(120, 1, 1_000_000, '404s of one address before it is told 429 for absent codes'),
+  notFoundPerMinute: whole(
+    120,
+    1,
+    1_000_000,
+    '404s of one address, of all workers together, before it is told 429 for absent codes',
+  ),
   scanAllowlist: setting(addressesSchema, 'loopback', 'addresses that are never held to it'),
   spoolMaxMb: whole(256, 1, 1_000_000, 'bound of the click spool on disk'),
   dynamicTtl: oneOf(['on', 'off'], 'off', 'lifetimes by traffic and change frequency'),
@@ -334,6 +339,10 @@ export const limits = {
   primaryMs: 100,
   /** Characters of X-Forwarded-For that are read, from its end: some twenty hops. */
   forwardedFor: 1024,
+  /** Milliseconds between a worker's reports of 404s to the primary process: what other workers may not know yet. */
+  absencesEveryMs: 100,
+  /** 404s of one address that are reported at once, where that is more than a hundredth of its limit. */
+  absencesAtOnce: 10,
   /** Addresses whose 404s are counted, per process. */
   scanAddresses: 10_000,
   /** Tenants in the answer of a sync of all: beyond it they are synced, but not listed. */

@@ -1,17 +1,20 @@
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { loadConfig } from '../config.ts'
 import { createAbsentCodes, type AbsentCodes } from './absent-codes.ts'
 import { plainAddress, subscriberOf } from './addresses.ts'
-import { clientAddress } from './client-address.ts'
+import { clientAddress, isPrivate } from './client-address.ts'
+import { AbsenceChannel, createAbsenceDesk, type AbsenceReport } from './shared-absences.ts'
 
 const configOf = (env: Record<string, string>) => loadConfig({ DATABASE_URL: 'postgres://localhost/quicklink', ...env })
 
-function setUp(env: Record<string, string> = {}, addresses = 10_000) {
+function setUp(env: Record<string, string> = {}, addresses = 10_000, channel?: AbsenceChannel) {
   const clock = { nowMs: Date.parse('2026-03-01T12:00:20Z') }
-  const seen = { blocked: 0 }
+  const seen = { blocked: 0, unheeded: [] as string[] }
   const { scanAllowlist: allowed, trustProxy: trusts, notFoundPerMinute: perMinute } = configOf(env)
   const onBlocked = (): void => void seen.blocked++
-  const codes = createAbsentCodes({ perMinute, allowed, trusts, addresses, nowMs: () => clock.nowMs, onBlocked })
+  const onUnheeded = (peer: string): void => void seen.unheeded.push(peer)
+  const rest = { channel, everyMs: 100, atOnce: 10, nowMs: () => clock.nowMs, onBlocked, onUnheeded }
+  const codes = createAbsentCodes({ perMinute, allowed, trusts, addresses, ...rest })
   return { codes, clock, seen }
 }
 const ask = (codes: AbsentCodes, times: number, peer: string, forwarded?: string) => {
@@ -115,4 +118,68 @@ test('zones and brackets are no part of an address', () => {
     '::1',
     '::ffff:999.1.1.1',
   ])
+})
+
+/** Workers and their primary process. Messages are copied, and wait until they are delivered. */
+function workers(count: number, env: Record<string, string> = {}) {
+  const desk = createAbsenceDesk(10_000)
+  const onTheirWay: { channel: AbsenceChannel; report: AbsenceReport }[] = []
+  const codes = Array.from({ length: count }, () => {
+    const channel = new AbsenceChannel((report) => void onTheirWay.push({ channel, report: structuredClone(report) }))
+    return setUp(env, 10_000, channel).codes
+  })
+  const deliver = (): number => {
+    const all = onTheirWay.splice(0)
+    for (const { channel, report } of all) channel.heard(structuredClone(desk(report)))
+    return all.length
+  }
+  return { codes, deliver }
+}
+const allowedOf = (codes: AbsentCodes, times: number, peer: string): number =>
+  Array.from({ length: times }, () => codes.onNotFound(peer, undefined)).filter(({ blocked }) => !blocked).length
+
+test('all workers count together: an address gets the limit, and at most a batch more per worker', () => {
+  const { codes, deliver } = workers(4)
+  let allowed = 0
+  // A scanner whose connections are spread over the workers.
+  for (let round = 0; round < 200; round++) {
+    for (const worker of codes) allowed += allowedOf(worker, 1, '192.0.2.1')
+    deliver()
+  }
+  expect(allowed).toBeGreaterThanOrEqual(120)
+  expect(allowed).toBeLessThanOrEqual(120 + 4 * 10)
+  for (const worker of codes) expect(allowedOf(worker, 120, '192.0.2.2')).toBeLessThanOrEqual(120)
+})
+
+test('a scan costs a message per batch, and none once it is over', () => {
+  const { codes, deliver } = workers(1)
+  allowedOf(codes[0]!, 10_000, '192.0.2.1')
+  expect(deliver()).toBeLessThanOrEqual(12)
+  allowedOf(codes[0]!, 10_000, '192.0.2.1')
+  expect(deliver()).toBe(0)
+})
+
+test('what another worker allowed is heard after absencesEveryMs, however little it was', () => {
+  vi.useFakeTimers()
+  try {
+    const { codes, deliver } = workers(2, { NOT_FOUND_PER_MINUTE: '6' })
+    const [one, other] = codes as [AbsentCodes, AbsentCodes]
+    expect([allowedOf(one, 4, '192.0.2.1'), allowedOf(other, 3, '192.0.2.1')]).toEqual([4, 3])
+    vi.advanceTimersByTime(100)
+    deliver()
+    expect([allowedOf(one, 9, '192.0.2.1'), allowedOf(other, 9, '192.0.2.1')]).toEqual([2, 0])
+  } finally {
+    vi.useRealTimers()
+  }
+})
+
+test('who forwards and is not named is noticed, and counted as itself', () => {
+  const { codes, seen } = setUp({ NOT_FOUND_PER_MINUTE: '1', TRUST_PROXY: '10.0.0.0/8' })
+  ask(codes, 1, '10.0.0.1', '203.0.113.9')
+  expect(seen.unheeded).toEqual([])
+  ask(codes, 1, '::ffff:172.17.0.1', '203.0.113.10')
+  expect(ask(codes, 1, '172.17.0.1', '203.0.113.11')).toMatchObject({ blocked: true })
+  expect(seen.unheeded).toEqual(['172.17.0.1', '172.17.0.1'])
+  const near = ['127.0.0.1', '10.1.1.1', '172.17.0.1', '192.168.1.1', 'fd00::1', '203.0.113.9', '2001:db8::1', '']
+  expect(near.map(isPrivate)).toEqual([true, true, true, true, true, false, false, false])
 })

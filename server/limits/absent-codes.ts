@@ -2,12 +2,17 @@
 // until the minute ends. Whether a code exists is looked up first, so a link redirects for everybody at all times; the 429
 // says no less than the 404, it only tells a scanner to stop.
 //
-// Each process counts for itself: with 8 workers an address gets up to 8 times as many. Sharing the counts would cost a
-// message per 404, which is what a scan has most of. With a proxy on the same machine and TRUST_PROXY off, every address
-// is loopback, which SCAN_ALLOWLIST leaves alone.
+// All workers of a server count together, through the primary process. Exactness: a worker by itself never allows more
+// than the limit. Of what the others allow it hears with the answer to its next report, which leaves after
+// `absencesEveryMs`, or as soon as one address has used `absencesAtOnce` (or a hundredth of the limit) of it. So an address
+// may get that much more per worker, and what a worker answers while a message is on its way. Two servers behind one
+// balancer count apart.
+//
+// With a proxy on the same machine and TRUST_PROXY off, every address is loopback, which SCAN_ALLOWLIST leaves alone.
 import { LRUCache } from 'lru-cache'
-import { subscriberOf, type Matches, type TrustedHop } from './addresses.ts'
+import { plainAddress, subscriberOf, type Matches, type TrustedHop } from './addresses.ts'
 import { clientAddress } from './client-address.ts'
+import type { AbsenceChannel } from './shared-absences.ts'
 
 export interface AbsentVerdict {
   readonly blocked: boolean
@@ -26,8 +31,22 @@ interface AbsentCodesOptions {
   readonly trusts: TrustedHop
   /** Addresses that are remembered; whoever uses more than that at once is not held. */
   readonly addresses: number
+  /** To the count of all workers; without it this process counts for itself. */
+  readonly channel: AbsenceChannel | undefined
+  readonly everyMs: number
+  readonly atOnce: number
   readonly nowMs: () => number
   readonly onBlocked: () => void
+  /** Somebody forwards who is not to be believed: a stranger, or a proxy that TRUST_PROXY does not name. */
+  readonly onUnheeded: (peer: string) => void
+}
+
+interface Seen {
+  minute: number
+  /** Of all workers, as far as this one knows. */
+  count: number
+  /** Of these, what the primary process has not been told. */
+  unsaid: number
 }
 
 const minuteMs = 60_000
@@ -35,7 +54,8 @@ const notCounted = ''
 const fine: AbsentVerdict = { blocked: false, retryAfterS: 0 }
 
 export function createAbsentCodes(options: AbsentCodesOptions): AbsentCodes {
-  const counts = new LRUCache<string, { minute: number; count: number }>({ max: options.addresses })
+  const counts = new LRUCache<string, Seen>({ max: options.addresses })
+  const note = options.channel ? reporter(options, options.channel, counts) : undefined
   const countedAs = (peer: string | undefined, forwardedFor: string | undefined): string => {
     const address = clientAddress(peer, forwardedFor, options.trusts)
     return options.allowed(address) ? notCounted : subscriberOf(address)
@@ -45,17 +65,61 @@ export function createAbsentCodes(options: AbsentCodesOptions): AbsentCodes {
     max: options.addresses,
     memoMethod: (peer) => countedAs(peer, undefined),
   })
+  const heeded = (peer: string, forwardedFor: string | undefined): string | undefined => {
+    const address = plainAddress(peer)
+    if (forwardedFor === undefined || options.trusts(address, 0)) return forwardedFor
+    options.onUnheeded(address)
+    return undefined
+  }
   return {
-    onNotFound(peer, forwardedFor) {
-      const key = peer === undefined || forwardedFor !== undefined ? countedAs(peer, forwardedFor) : direct.memo(peer)
+    onNotFound(peer = '', said) {
+      const forwardedFor = heeded(peer, said)
+      const key = forwardedFor !== undefined ? countedAs(peer, forwardedFor) : direct.memo(peer)
       if (key === notCounted) return fine
       const nowMs = options.nowMs()
       const minute = Math.floor(nowMs / minuteMs)
       let seen = counts.get(key)
-      if (seen?.minute !== minute) counts.set(key, (seen = { minute, count: 0 }))
-      if (++seen.count <= options.perMinute) return fine
+      if (seen?.minute !== minute) counts.set(key, (seen = { minute, count: 0, unsaid: 0 }))
+      if (seen.count < options.perMinute) {
+        seen.count++
+        note?.(key, seen)
+        return fine
+      }
       options.onBlocked()
       return { blocked: true, retryAfterS: Math.max(1, Math.ceil(((minute + 1) * minuteMs - nowMs) / 1000)) }
     },
+  }
+}
+
+/** Collects what the primary process is to be told, and takes in what it answers. */
+function reporter(
+  { everyMs, atOnce, perMinute, addresses }: AbsentCodesOptions,
+  channel: AbsenceChannel,
+  counts: LRUCache<string, Seen>,
+): (key: string, seen: Seen) => void {
+  const unsaid = new Map<string, Seen>()
+  const enough = Math.max(atOnce, perMinute / 100)
+  let timer: NodeJS.Timeout | undefined
+  const report = (minute: number): void => {
+    clearTimeout(timer)
+    timer = undefined
+    // Those of the minute before are history.
+    const current = [...unsaid].filter(([, seen]) => seen.minute === minute)
+    const batch = current.map(([key, seen]) => [key, seen.unsaid] as const)
+    for (const [, seen] of current) seen.unsaid = 0
+    unsaid.clear()
+    channel.tell({ type: 'absences', minute, counts: batch })
+  }
+  channel.heard = ({ minute, totals }) => {
+    for (const [key, total] of totals) {
+      const seen = counts.peek(key)
+      if (seen?.minute === minute) seen.count = Math.max(seen.count, total + seen.unsaid)
+    }
+  }
+  return (key, seen) => {
+    seen.unsaid++
+    unsaid.set(key, seen)
+    if (seen.unsaid >= enough || unsaid.size >= addresses / 10) report(seen.minute)
+    else timer ??= setTimeout(report, everyMs, seen.minute).unref()
   }
 }

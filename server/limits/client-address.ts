@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import { isIP } from 'node:net'
 import proxyAddr from 'proxy-addr'
 import { limits } from '../config.ts'
-import { plainAddress, type TrustedHop } from './addresses.ts'
+import { plainAddress, type Matches, type TrustedHop } from './addresses.ts'
 
 /** From the connection outwards, for as long as the one who says so is trusted and says an address. */
 export function clientAddress(peer: string | undefined, forwardedFor: string | undefined, trusts: TrustedHop): string {
@@ -15,6 +15,10 @@ export function clientAddress(peer: string | undefined, forwardedFor: string | u
   const end = hops.findIndex((hop) => isIP(hop) === 0)
   return hops.slice(0, end === -1 ? undefined : end).at(-1) ?? ''
 }
+
+const nearby = proxyAddr.compile(['loopback', 'linklocal', 'uniquelocal'])
+/** Where our own proxies are, and no stranger from the internet. */
+export const isPrivate: Matches = (address) => isIP(address) !== 0 && nearby(address, 0)
 
 /** The nearest hop says last. What lies before that is the sender's, and as long as it likes. */
 function nearest(forwardedFor: string): string {

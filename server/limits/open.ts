@@ -14,6 +14,7 @@ import { askRedis } from './ask-redis.ts'
 import { insured, memoryCounters, redisCounters, type Counters } from './counters.ts'
 import { createQuotaSync, type QuotaSync } from './quota-sync.ts'
 import { createRateLimit } from './rate-limit.ts'
+import type { AbsenceChannel } from './shared-absences.ts'
 import { createTenantQuota } from './tenant-quota.ts'
 
 export interface Limits {
@@ -32,6 +33,8 @@ interface LimitsDeps {
   readonly breaker: Breaker
   /** Those of the primary process; without one this process counts for itself. */
   readonly counters: Counters | undefined
+  readonly absences: AbsenceChannel | undefined
+  readonly onUnheeded: (peer: string) => void
   readonly onRateLimited: (tier: 'standard' | 'plus' | 'unlimited' | 'aggregate' | 'address') => void
   readonly onQuotaExceeded: () => void
   readonly onError: (error: unknown, what: string) => void
@@ -70,6 +73,10 @@ export function openLimits(config: Config, deps: LimitsDeps): Limits {
       allowed: config.scanAllowlist,
       trusts: config.trustProxy,
       addresses: limits.scanAddresses,
+      channel: deps.absences,
+      everyMs: limits.absencesEveryMs,
+      atOnce: limits.absencesAtOnce,
+      onUnheeded: deps.onUnheeded,
       nowMs: Date.now,
       onBlocked: () => {
         deps.onRateLimited('address')

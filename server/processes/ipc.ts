@@ -1,6 +1,7 @@
 // What a worker and its primary say to each other. Secrets travel here, and never by environment or command line.
 import type { ClicksReport } from '../clicks/books.ts'
 import type { CounterAnswer, CounterQuestion } from '../limits/primary-counters.ts'
+import type { AbsenceReport, AbsenceTotals } from '../limits/shared-absences.ts'
 import type { ReportSlice } from '../telemetry/report.ts'
 
 /** A terminal sends its signals to primary and workers alike; an orchestrator to the primary. */
@@ -11,6 +12,7 @@ export type ToWorker<Boot> =
   | { readonly type: 'boot'; readonly result: Boot }
   | { readonly type: 'collect'; readonly request: number }
   | CounterAnswer
+  | AbsenceTotals
   /** With a connection that another worker, who does not answer, was given. */
   | { readonly type: 'connection' }
   /** The primary process has closed the listener that it held: it needs it anew. */
@@ -30,5 +32,6 @@ export type ToPrimary =
   /** It cannot work in this environment, and neither could its replacement: a sentence for the person to act on. */
   | { readonly type: 'refused'; readonly sentence: string }
   | CounterQuestion
+  | AbsenceReport
   | ClicksReport
   | ReportSlice

@@ -10,6 +10,7 @@ import { isUnavailable } from '../connections/postgres.ts'
 import { answers, Crew, type CrewOptions } from './crew.ts'
 import { stopSignals, type ToPrimary } from './ipc.ts'
 import { createCounterDesk } from '../limits/primary-counters.ts'
+import { createAbsenceDesk } from '../limits/shared-absences.ts'
 import { refusal, Refused } from './refusal.ts'
 import type { Build } from '../telemetry/build.ts'
 import { Fleet } from '../telemetry/fleet.ts'
@@ -45,6 +46,8 @@ interface Supervision<Boot> {
   readonly end: (ending: Ending) => void
   /** Rate limits in memory: of all workers together. */
   readonly count: ReturnType<typeof createCounterDesk>
+  /** Absent codes that addresses ask all workers for. */
+  readonly absences: ReturnType<typeof createAbsenceDesk>
   /** Clicks of all workers, the dead included. */
   readonly clicks: ClickBooks
   phase: Phase
@@ -71,6 +74,7 @@ export async function supervise<Boot>(config: Config, deps: SupervisorDeps<Boot>
     fleet: new Fleet(),
     end: ending.resolve,
     count: createCounterDesk(limits.createWindowS),
+    absences: createAbsenceDesk(limits.scanAddresses),
     clicks: createClickBooks(countIn(metrics)),
     phase: 'starting',
     bootTried: false,
@@ -149,6 +153,9 @@ function hear<Boot>(all: Supervision<Boot>, worker: Worker, message: ToPrimary):
       break
     case 'count':
       void all.count(message).then((answer) => all.crew?.send(worker, answer))
+      break
+    case 'absences':
+      all.crew?.send(worker, all.absences(message))
       break
     case 'clicks':
       all.clicks.note(message)

@@ -5,6 +5,7 @@ import type { ClicksReport } from '../clicks/books.ts'
 import { limits, type Config } from '../config.ts'
 import { stopSignals, type ToPrimary, type ToWorker } from './ipc.ts'
 import { PrimaryCounters } from '../limits/primary-counters.ts'
+import { AbsenceChannel } from '../limits/shared-absences.ts'
 import { refusal } from './refusal.ts'
 import type { ListenHandle } from './stand-in.ts'
 import type { Log } from '../telemetry/log.ts'
@@ -31,6 +32,7 @@ export interface WorkerDeps<Boot> {
       log: Log
       boot: Promise<Boot>
       counters: PrimaryCounters
+      absences: AbsenceChannel
       reportClicks: (report: ClicksReport) => void
     },
   ): Promise<RunningApp>
@@ -56,6 +58,7 @@ export async function work<Boot>(config: Config, deps: WorkerDeps<Boot>): Promis
   const { log, metrics } = deps
   const boot = Promise.withResolvers<Boot>()
   const counters = new PrimaryCounters((question) => void tell(question), limits.primaryMs)
+  const absences = new AbsenceChannel((report) => void tell(report))
   let app: RunningApp | undefined
   let stopping = false
   const reporter = new Reporter(metrics.registry, () => app?.status() ?? {}, tell)
@@ -92,6 +95,7 @@ export async function work<Boot>(config: Config, deps: WorkerDeps<Boot>): Promis
   process.on('message', (message: ToWorker<Boot>, socket?: Socket) => {
     if (message.type === 'boot') boot.resolve(message.result)
     if (message.type === 'counted') counters.heard(message)
+    if (message.type === 'absences-of-all') absences.heard(message)
     if (message.type === 'collect') void report(message.request)
     if (message.type === 'connection' && socket) app?.adopt(socket)
     if (message.type === 'share') share()
@@ -112,7 +116,7 @@ export async function work<Boot>(config: Config, deps: WorkerDeps<Boot>): Promis
 
   try {
     const reportClicks = (news: ClicksReport): void => void tell(news)
-    app = await deps.startApp(config, { metrics, log, boot: boot.promise, counters, reportClicks })
+    app = await deps.startApp(config, { metrics, log, boot: boot.promise, counters, absences, reportClicks })
   } catch (error) {
     const sentence = refusal(error, config, 'public')
     if (sentence === undefined) throw error

@@ -66,6 +66,7 @@ export interface Metrics {
   readonly hitQuotaRejections: Total
   readonly hitsUngranted: Total
   readonly rateLimited: LabelledTotal<{ tier: typeof tenantTiers }>
+  readonly forwardedUnheeded: LabelledTotal<{ peer: readonly ['private', 'public'] }>
   readonly tenantQuotaRejections: Total
   readonly dbPool: LabelledLevel<{ state: readonly ['active', 'idle', 'waiting'] }>
   readonly dbBatchSize: Distribution
@@ -247,6 +248,7 @@ function limitMetrics(
   | 'hitQuotaRejections'
   | 'hitsUngranted'
   | 'rateLimited'
+  | 'forwardedUnheeded'
   | 'tenantQuotaRejections'
 > {
   return {
@@ -260,6 +262,12 @@ function limitMetrics(
     rateLimited: labelledTotal(registry, 'quicklink_rate_limited_total', 'Requests refused by a rate limit', {
       tier: tenantTiers,
     }),
+    forwardedUnheeded: labelledTotal(
+      registry,
+      'quicklink_forwarded_unheeded_total',
+      'Absent codes asked for with an X-Forwarded-For by a hop that TRUST_PROXY does not name',
+      { peer: ['private', 'public'] },
+    ),
     tenantQuotaRejections: total(registry, 'quicklink_tenant_quota_rejections_total', 'Creates refused: links used up'),
   }
 }
