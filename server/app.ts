@@ -1,7 +1,7 @@
 // The composition root of one worker: the only file that knows every room. What is acquired is released in reverse.
 import type { RequestListener } from 'node:http'
 import express from 'express'
-import type { BootResult } from './boot.ts'
+import { preparation, type BootResult } from './boot.ts'
 import type { ClicksReport } from './clicks/books.ts'
 import { openClicks, type OpenClicks } from './clicks/open.ts'
 import { announceLocally } from './coherence/announce.ts'
@@ -94,8 +94,20 @@ async function compose(
     trustMs: config.trustMs,
     nowMs: () => performance.now(),
   })
+  const minting = boot.then((booted) => preparation(config, log, booted))
   const { coherence, hitCounters, askHits } =
-    openRedisTier(config, metrics, log, truth, tier1, breakers.redis, () => clicks) ?? {}
+    openRedisTier(
+      config,
+      metrics,
+      log,
+      truth,
+      tier1,
+      breakers.redis,
+      () => clicks,
+      async (identity) => {
+        await (await minting).prepare(identity)
+      },
+    ) ?? {}
   if (coherence) releases.push(coherence.close)
 
   const tier3 = createTier3({
@@ -208,9 +220,9 @@ async function compose(
   const api = express.Router()
   const announcer = coherence?.announcer ?? announceLocally(tier1)
   const cache = cacheRouter({ sql: databases.api, truth, announcer, peek: (code) => tier1.peek(code), coherence })
-  void boot.then((booted) => {
+  void Promise.all([boot, minting]).then(([booted, prepared]) => {
     const mine = { admission, termsOf, rooms: [cache, hits.room, ...rooms] }
-    api.use(apiRouter({ config, log, sql: databases.api, boot: booted, announcer, ...mine }))
+    api.use(apiRouter({ config, log, sql: databases.api, boot: booted, preparation: prepared, announcer, ...mine }))
   })
   const server = await listen(config, {
     ...redirectDeps,

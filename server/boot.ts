@@ -3,8 +3,9 @@
 import type { Log } from './api/http.ts'
 import { limits, type Config } from './config.ts'
 import { withDatabaseLock } from './connections/migrate.ts'
-import { adoptDatabase } from './links/adopt.ts'
+import { adoptDatabase, postgresRunningSince } from './links/adopt.ts'
 import type { Minting, Preparation } from './links/change-link.ts'
+import { readHighWater } from './links/high-water.ts'
 import { settleSalt, type Salt } from './links/salt.ts'
 import { shortcodes } from './links/shortcode.ts'
 import { ownerKeyFile, settleOwnerKey } from './tenants/owner-key.ts'
@@ -12,18 +13,22 @@ import { ownerKeyFile, settleOwnerKey } from './tenants/owner-key.ts'
 export type BootConfig = Pick<Config, 'databaseUrl' | 'ownerKey' | 'codeSalt' | 'dataDir'>
 
 /** Plain data: the primary process finds it out, and sends it to its workers. */
-export type BootResult = Salt
+export interface BootResult extends Salt {
+  readonly postgresRunningSince: string
+}
 
 /**
  * Migrations, then the database's identity, the salt and the owner key.
  * A ConfigError is for a person to mend; where Postgres cannot be reached, it is for the caller to try again.
+ * `goneBack`: the identity of a database that a Redis has seen a later state of.
  */
-export function boot(config: BootConfig, log: Log): Promise<BootResult> {
+export function boot(config: BootConfig, log: Log, goneBack?: string): Promise<BootResult> {
   const onInfo = (message: string): void => {
     log.info({}, message)
   }
   return withDatabaseLock({ url: config.databaseUrl, connectMs: limits.dbConnectMs, onInfo }, async (sql) => {
-    const adoption = await adoptDatabase(sql)
+    const highWater = await readHighWater(config.dataDir)
+    const adoption = await adoptDatabase(sql, { highWater, goneBack })
     if (adoption === 'restored')
       log.warn({}, 'this database is a restored copy: the shortcode counter has jumped ahead')
     const salt = await settleSalt(sql, config.codeSalt)
@@ -34,21 +39,21 @@ export function boot(config: BootConfig, log: Log): Promise<BootResult> {
     if (ownerKey === 'stale') {
       log.warn({ file }, "this file does not hold this database's owner key: to replace that key, set OWNER_KEY")
     }
-    return salt
+    return { ...salt, postgresRunningSince: await postgresRunningSince(sql) }
   })
 }
 
-/** What this process mints with, and the way to boot again when the database turns out to be a restored copy. */
+/** What this process mints with, and the way to boot again when the database may be a restored copy. */
 export function preparation(config: BootConfig, log: Log, booted: BootResult): Preparation {
-  const minting = ({ salt, saltGeneration }: BootResult): Minting => ({ mint: shortcodes(salt), saltGeneration })
+  const minting = ({ salt, ...rest }: BootResult): Minting => ({ ...rest, mint: shortcodes(salt) })
   let current = minting(booted)
   let underWay: Promise<Minting> | undefined
-  const again = async (): Promise<Minting> => (current = minting(await boot(config, log)))
+  const again = async (goneBack?: string): Promise<Minting> => (current = minting(await boot(config, log, goneBack)))
   return {
     current: () => current,
     // Those who ask at the same time share one.
-    prepare: () =>
-      (underWay ??= again().finally(() => {
+    prepare: (goneBack) =>
+      (underWay ??= again(goneBack).finally(() => {
         underWay = undefined
       })),
   }

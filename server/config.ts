@@ -280,8 +280,10 @@ export const limits = {
   idempotencyHours: 24,
   /** Links in one page of a list. */
   pageMax: 100,
-  /** How far the counter jumps after a restore, past codes that were handed out and forgotten. */
+  /** How far counter and ids jump after a restore, past codes that were handed out and forgotten. */
   counterRestoreMargin: 1_000_000,
+  /** Milliseconds between notes of how far the database has come; what is made meanwhile is well within that margin. */
+  highWaterEveryMs: 1000,
   /** Counters tried for one new code before giving up: each collision needs a custom code that guessed a generated one. */
   mintAttempts: 100,
   /** Codes that the sampled checker compares per second and process. */

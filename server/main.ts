@@ -2,9 +2,11 @@
 import './node-version.js'
 import './processes/no-inspector.ts'
 import cluster from 'node:cluster'
+import type { BootResult } from './boot.ts'
 import { ConfigError, limits, loadConfig, type Config } from './config.ts'
 import { openPostgres } from './connections/postgres.ts'
 import { openRedis } from './connections/redis.ts'
+import { watchHighWater } from './links/high-water.ts'
 import { upkeep } from './links/upkeep.ts'
 import { Refused } from './processes/refusal.ts'
 import { supervise } from './processes/supervisor.ts'
@@ -39,13 +41,30 @@ async function primary(config: Config, { log, takeDropped, alone, write }: OpenL
   const hasRedis = config.redisUrl !== undefined || config.redisSentinels !== undefined
   const redis = hasRedis ? openRedis(config, { onError: ignore, onCommand: ignore }) : undefined
   keepUp(config, log)
+  let watching = false
+  const bootAndWatch = async (): Promise<BootResult> => {
+    const result = await boot(config, log)
+    if (!watching) {
+      watching = true
+      watchHighWater({
+        sql: postgres,
+        dataDir: config.dataDir,
+        everyMs: limits.highWaterEveryMs,
+        onGoneBack: () => boot(config, log),
+        onError: (err) => {
+          log.debug({ err }, 'how far the database has come could not be noted')
+        },
+      })
+    }
+    return result
+  }
   await supervise(config, {
     log,
     relay: alone ? write : undefined,
     build,
     metrics: openMetrics(build, takeDropped),
     workerFile: import.meta.filename,
-    boot: () => boot(config, log),
+    boot: bootAndWatch,
     probes: { postgres: () => postgres.query('select 1'), redis: redis && (() => redis.ping()) },
   })
 }

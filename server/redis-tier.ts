@@ -19,6 +19,7 @@ export function openRedisTier(
   tier1: Tier1,
   breaker: Breaker,
   clicks: () => OpenClicks,
+  onGoneBack: (identity: string) => Promise<unknown>,
 ) {
   if (!config.redisUrl && !config.redisSentinels) return undefined
   let hitCounters: HitCounters | undefined
@@ -41,6 +42,7 @@ export function openRedisTier(
       log.warn({ why }, 'everything about links in Redis is unlinked')
       clicks().warm()
     },
+    onGoneBack,
     preparation: (redis) => {
       askHits = askRedis(redis, breaker, config.redisTimeoutMs)
       hitCounters = createHitCounters(redis, askHits)

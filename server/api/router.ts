@@ -1,11 +1,11 @@
 // The API under /api/v1: authenticated or 401, then the rooms' own routes. The redirect path knows nothing of it.
 import { Router } from 'express'
-import { preparation, type BootResult } from '../boot.ts'
+import type { BootResult } from '../boot.ts'
 import { limits, type Config } from '../config.ts'
 import type { Postgres } from '../connections/postgres.ts'
 import { unavailable } from '../errors.ts'
 import { linksRouter } from '../links/api.ts'
-import { everyoneAdmitted, type Admission, type Announcer } from '../links/change-link.ts'
+import { everyoneAdmitted, type Admission, type Announcer, type Preparation } from '../links/change-link.ts'
 import type { TermsOf } from '../links/terms.ts'
 import { authenticator } from '../tenants/keys.ts'
 import { sealedCursors } from './cursors.ts'
@@ -16,6 +16,7 @@ export interface ApiDeps {
   readonly log: Log
   readonly sql: Postgres
   readonly boot: BootResult
+  readonly preparation: Preparation
   readonly announcer: Announcer
   /** Rate limit and tenant quota; without it every tenant may create. */
   readonly admission?: Admission
@@ -30,7 +31,7 @@ export function apiRouter(deps: ApiDeps): Router {
   const authenticate = authenticator(sql)
   const links = linksRouter({
     db: sql,
-    preparation: preparation(config, log, deps.boot),
+    preparation: deps.preparation,
     announcer,
     admission: deps.admission ?? everyoneAdmitted,
     termsOf: deps.termsOf ?? (() => Promise.resolve({ monthlyHits: null, lifeDays: null })),

@@ -26,6 +26,7 @@ export interface CoherenceHooks {
   readonly onApplied: (ageS: number) => void
   readonly onPassFailed: (error: unknown) => void
   readonly onWipe: (why: string) => void
+  readonly onGoneBack?: (identity: string) => Promise<unknown>
   readonly onStale: (code: Code, held: Known, truth: Known) => void
   readonly onHintCount: (count: number) => void
   /** Asked once: what every pass does first with this Redis. */
@@ -58,9 +59,19 @@ export function openCoherence(
     ...(hooks.lifeS ? { lifeS: hooks.lifeS } : {}),
   })
   const trust = new Trust(config.trustMs, nowMs)
-  const { onApplied, onWipe, onStale } = hooks
+  const { onApplied, onWipe, onGoneBack, onStale } = hooks
   const relay = startRelay({
-    pass: createPass({ cache, truth, local, trust, nowMs, onApplied, onWipe, prepare: hooks.preparation?.(redis) }),
+    pass: createPass({
+      cache,
+      truth,
+      local,
+      trust,
+      nowMs,
+      onApplied,
+      onWipe,
+      onGoneBack,
+      prepare: hooks.preparation?.(redis),
+    }),
     intervalMs: config.relayIntervalMs,
     gapMs: limits.nudgeGapMs,
     onFailure: hooks.onPassFailed,

@@ -35,6 +35,8 @@ interface PassDeps {
   readonly onWipe: (why: string) => void
   /** What else must be looked at in this Redis before it is trusted; nothing once it has been, on this connection. */
   readonly prepare?: (() => Promise<void>) | undefined
+  /** This Redis has seen a later state of the database: called until it is of another identity. */
+  readonly onGoneBack?: ((identity: string) => Promise<unknown>) | undefined
 }
 
 /** Resolves to true when my Redis is fresh as of the beginning of the last step; false when it could not be made so. */
@@ -86,7 +88,10 @@ export function createPass(deps: PassDeps): Pass {
       if (identity !== undefined && identity !== found.next.identity) local.clear()
       identity = found.next.identity
       const why = unusable(since, found)
-      if (why !== undefined || held === null || since === null) {
+      if (why === goneBack && deps.onGoneBack) {
+        trust.revoke()
+        await deps.onGoneBack(found.next.identity)
+      } else if (why !== undefined || held === null || since === null) {
         await startOver(held, found.next, why ?? 'it has no cursor')
       } else if ((await apply(held, since, found)) === 'fresh') {
         if (cache.connection !== connection) return false
@@ -107,11 +112,13 @@ function parseCursor(held: string | null): Cursor | null {
   }
 }
 
+const goneBack = 'the database has gone back'
+
 /** Why this Redis cannot be brought up to date by applying changes. */
 function unusable(since: Cursor | null, { next: now, ahead }: Changes): string | undefined {
   if (since === null) return undefined
   if (since.identity !== now.identity) return 'its cursor is of another database'
-  if (since.version > now.version || ahead) return 'the database has gone back'
+  if (since.version > now.version || ahead) return goneBack
   if (now.atS - since.atS > (limits.outboxHours - 1) * 3600) return 'its cursor is older than the outbox'
   return undefined
 }

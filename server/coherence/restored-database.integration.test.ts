@@ -1,9 +1,12 @@
 // Promise 4 where the truth itself goes back: a database restored to an earlier state, under a Redis that kept running.
 import { execFileSync } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import type { Postgres } from '../connections/postgres.ts'
+import { readHighWater } from '../links/high-water.ts'
 import {
   allTrust,
   broken,
@@ -19,7 +22,15 @@ import {
   type Change,
 } from '../testing/changes.ts'
 import { startServer, type ServerProcess } from '../testing/server-process.ts'
-import { freshDatabase, startPostgresServer, startRedisServer, type LocalServer } from '../testing/services.ts'
+import {
+  freshDatabase,
+  redisCommand,
+  startPostgresServer,
+  startRedisServer,
+  waitFor,
+  type LocalServer,
+  type PostgresServer,
+} from '../testing/services.ts'
 
 const untilJudged = (): Promise<void> => pause(promiseMs + 400)
 
@@ -61,21 +72,119 @@ async function restored(servers: ServerProcess[], redis: LocalServer, changes: C
   expect(await oldInRedis(redis.url, again.result)).toEqual([])
 }
 
+async function mint(server: ServerProcess, links: number): Promise<string[]> {
+  const made: string[] = []
+  while (made.length < links) {
+    const { status, body } = await server.api('POST', '/links', { url: 'https://example.org/' })
+    // What is lost meanwhile is 503.
+    if (status === 201) made.push(String(body['code']))
+    else await pause(5)
+  }
+  return made
+}
+
+const twice = (codes: readonly string[]): string[] => codes.filter((code, n) => codes.indexOf(code) !== n)
+
+/** The server has noted that the database has come this far. */
+const noted = ({ dataDir }: ServerProcess, db: Postgres): Promise<unknown> =>
+  waitFor(async () => {
+    const [newest] = await db.query<{ id: number }>('select max(id) as id from links')
+    return (await readHighWater(dataDir))?.linkId === newest?.id
+  })
+
+/** A copy of a Postgres' files, and the way to put it back. Postgres is stopped for either. */
+async function copyFiles(postgres: LocalServer): Promise<() => Promise<void>> {
+  const data = join(postgres.dir, 'data')
+  const copy = `${data}.yesterday`
+  await postgres.stop()
+  execFileSync('cp', ['-a', data, copy])
+  await postgres.restart()
+  return async () => {
+    await postgres.stop()
+    execFileSync('rm', ['-rf', data])
+    execFileSync('cp', ['-a', copy, data])
+    await postgres.restart()
+  }
+}
+
 it('yesterday’s files under a Redis of today: right within a second of Postgres being reachable', async () => {
   const [postgres, redis] = await Promise.all([startPostgresServer(), startRedisServer()])
   const servers = await twoServers(postgres.url, redis)
   const changes = await fourChanges(servers, 'files')
-  const data = join(postgres.dir, 'data')
-  await postgres.stop()
-  execFileSync('cp', ['-a', data, `${data}.yesterday`])
-  await postgres.restart()
+  const putBack = await copyFiles(postgres)
   await allTrust(servers)
   await makeAll(changes)
+  const [one, other] = servers as [ServerProcess, ServerProcess]
+  const handedOut = [...(await mint(one, 5)), ...(await mint(other, 5))]
+  const hand = handInPsql(postgres.url)
+  await Promise.all(servers.map((server) => noted(server, hand)))
+  await hand.close()
+  const minted: string[] = []
   await restored(servers, redis, changes, async () => {
-    await postgres.stop()
-    execFileSync('rm', ['-rf', data])
-    execFileSync('mv', [`${data}.yesterday`, data])
-    await postgres.restart()
+    await putBack()
+    minted.push(...(await Promise.all([mint(one, 10), mint(other, 10)])).flat())
+  })
+  expect(twice([...handedOut, ...minted])).toEqual([])
+})
+
+describe('yesterday’s files: no code and no link id is given twice', () => {
+  let postgres: PostgresServer
+  let putBack: () => Promise<void>
+  let db: Postgres
+  const OWNER_KEY = 'ql_n0C0deAndN0L1nkIdIsGivenTw1ceEver'
+
+  beforeAll(async () => {
+    postgres = await startPostgresServer()
+    db = handInPsql(postgres.url)
+    const first = await startServer({ DATABASE_URL: postgres.url, OWNER_KEY })
+    await mint(first, 3)
+    await first.kill()
+    putBack = await copyFiles(postgres)
+  })
+  beforeEach(() => putBack())
+  afterAll(() => db.close())
+
+  const ids = async (codes: readonly string[]): Promise<string[]> =>
+    (await db.query<{ id: number }>('select id from links where code = any($1)', [codes])).map(({ id }) => String(id))
+
+  it('without a Redis, from the first one on that a running server makes', async () => {
+    const server = await startServer({ DATABASE_URL: postgres.url, OWNER_KEY })
+    const handedOut = await mint(server, 5)
+    const known = await ids(handedOut)
+    await noted(server, db)
+    await putBack()
+    const minted = await mint(server, 10)
+    expect(twice([...handedOut, ...minted])).toEqual([])
+    expect(twice([...known, ...(await ids(minted))])).toEqual([])
+    await server.kill()
+  })
+
+  it('by a server that is started with them, and with its own DATA_DIR', async () => {
+    const DATA_DIR = mkdtempSync(join(tmpdir(), 'quicklink-test-'))
+    onTestFinished(() => {
+      rmSync(DATA_DIR, { recursive: true })
+    })
+    const env = { DATABASE_URL: postgres.url, OWNER_KEY, DATA_DIR }
+    const before = await startServer(env)
+    const handedOut = await mint(before, 5)
+    await noted({ ...before, dataDir: DATA_DIR }, db)
+    await before.kill()
+    await putBack()
+    expect(twice([...handedOut, ...(await mint(await startServer(env), 10))])).toEqual([])
+  })
+
+  it('where DATA_DIR went back, too, and only Redis has seen more', async () => {
+    const redis = await startRedisServer()
+    const server = await startServer({ DATABASE_URL: postgres.url, OWNER_KEY, REDIS_URL: redis.url })
+    await allTrust([server])
+    const handedOut = await mint(server, 5)
+    const seen = await redisCommand(redis.url, 'GET ql:v1:cursor')
+    await waitFor(async () => (await redisCommand(redis.url, 'GET ql:v1:cursor')) !== seen, { deadlineMs: 15_000 })
+    await server.kill()
+    await putBack()
+    const again = await startServer({ DATABASE_URL: postgres.url, OWNER_KEY, REDIS_URL: redis.url })
+    await allTrust([again])
+    expect(twice([...handedOut, ...(await mint(again, 10))])).toEqual([])
   })
 })
 

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import express from 'express'
 import { expect } from 'vitest'
 import { apiRouter, type ApiDeps } from '../api/router.ts'
-import { boot } from '../boot.ts'
+import { boot, preparation } from '../boot.ts'
 import { loadConfig } from '../config.ts'
 import { openPostgres, type Postgres } from '../connections/postgres.ts'
 import type { Known } from '../link.ts'
@@ -73,7 +73,18 @@ export async function startApi(options: { databaseUrl?: string; admission?: ApiD
   }
   const { admission } = options
   const app = express()
-  app.use('/api/v1', apiRouter({ config, log, sql: db, boot: booted, announcer, ...(admission ? { admission } : {}) }))
+  app.use(
+    '/api/v1',
+    apiRouter({
+      config,
+      log,
+      sql: db,
+      boot: booted,
+      preparation: preparation(config, log, booted),
+      announcer,
+      ...(admission ? { admission } : {}),
+    }),
+  )
   const server = app.listen(0, '127.0.0.1')
   await new Promise((resolve) => server.once('listening', resolve))
   const host = `127.0.0.1:${(server.address() as AddressInfo).port}`

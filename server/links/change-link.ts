@@ -3,7 +3,7 @@ import { withDeadline } from '../connections/deadline.ts'
 import type { Postgres, Sql } from '../connections/postgres.ts'
 import { QuickLinkError, unavailable } from '../errors.ts'
 import type { Code, Known } from '../link.ts'
-import { isRestoredCopy } from './adopt.ts'
+import { mustLookAgain } from './adopt.ts'
 import { claimKey, earlierAnswer, rememberAnswer, type IdempotencyKey } from './idempotency.ts'
 import type { Mint } from './shortcode.ts'
 import {
@@ -59,12 +59,14 @@ export const everyoneAdmitted: Admission = {
 export interface Minting {
   readonly mint: Mint
   readonly saltGeneration: number
+  /** When this was found out, and its files compared with what is known of them. */
+  readonly postgresRunningSince: string
 }
 
-/** What codes are minted with; `prepare` finds it out anew, after a restore. */
+/** What codes are minted with; `prepare` finds it out anew, after a restore or a restart of Postgres. */
 export interface Preparation {
   current(): Minting
-  prepare(): Promise<Minting>
+  prepare(goneBack?: string): Promise<Minting>
 }
 
 export interface WriteDeps {
@@ -123,7 +125,7 @@ async function createOnce(deps: WriteDeps, request: CreateRequest, admitted: Adm
   try {
     return await deps.db.transaction((sql) => create(sql, request, deps.preparation.current(), admitted))
   } catch (error) {
-    if (!(error instanceof RestoredCopy)) throw error
+    if (!(error instanceof LookAgain)) throw error
     const anew = await prepared(deps)
     return await deps.db.transaction((sql) => create(sql, request, anew, admitted))
   }
@@ -135,7 +137,7 @@ async function create(sql: Sql, request: CreateRequest, minting: Minting, admitt
     const answer = await claimKey(sql, link.tenant, idempotencyKey)
     if (answer !== undefined) return { answer, row: undefined }
   }
-  if (await isRestoredCopy(sql)) throw new RestoredCopy('the database is a restored copy')
+  if (await mustLookAgain(sql, minting.postgresRunningSince)) throw new LookAgain()
   const row = await admitted.within(sql, () =>
     code === undefined
       ? insertGenerated(sql, link, minting.mint, minting.saltGeneration)
@@ -146,9 +148,11 @@ async function create(sql: Sql, request: CreateRequest, minting: Minting, admitt
   return { answer, row }
 }
 
-/** Found before anything is minted: the codes handed out since the copy was made are not known here. */
-class RestoredCopy extends Error {
-  override readonly name = 'RestoredCopy'
+/** Found before anything is minted: the codes handed out since a copy was made are not known in it. */
+class LookAgain extends QuickLinkError {
+  constructor() {
+    super('unavailable', 'The database is being prepared: try again soon.', { retryAfterS: 1 })
+  }
 }
 
 async function prepared(deps: WriteDeps): Promise<Minting> {
