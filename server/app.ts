@@ -1,4 +1,5 @@
 // The composition root of one worker: the only file that knows every room. What is acquired is released in reverse.
+// Long because it is: every room meets the others here, and nowhere else.
 import type { RequestListener } from 'node:http'
 import express from 'express'
 import { preparation, type BootResult } from './boot.ts'
@@ -96,18 +97,7 @@ async function compose(
   })
   const minting = boot.then((booted) => preparation(config, log, booted))
   const { coherence, hitCounters, askHits } =
-    openRedisTier(
-      config,
-      metrics,
-      log,
-      truth,
-      tier1,
-      breakers.redis,
-      () => clicks,
-      async (identity) => {
-        await (await minting).prepare(identity)
-      },
-    ) ?? {}
+    openRedisTier(config, metrics, log, truth, tier1, breakers.redis, () => clicks, minting) ?? {}
   if (coherence) releases.push(coherence.close)
 
   const tier3 = createTier3({

@@ -264,6 +264,8 @@ export const limits = {
   passPaceMs: 4,
   /** Milliseconds that a pass leaves such a list to the process that is faster, before it looks again. */
   passYieldMs: 100,
+  /** Times that a pass finds its cursor moved, or gone, before it leaves the rest to the next one. */
+  passLost: 8,
   /** Milliseconds for one step of a pass. */
   passStepMs: 400,
   /** Milliseconds between passes that nudges start: at most this often, however much is written. */

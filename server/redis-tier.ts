@@ -6,6 +6,7 @@ import type { Config } from './config.ts'
 import type { Breaker } from './connections/breaker.ts'
 import { askRedis } from './limits/ask-redis.ts'
 import { createHitCounters, type HitCounters } from './limits/hit-counters.ts'
+import type { Preparation } from './links/change-link.ts'
 import type { Tier1 } from './redirect/tier1-local.ts'
 import type { Log } from './telemetry/log.ts'
 import type { Metrics } from './telemetry/metrics.ts'
@@ -19,7 +20,7 @@ export function openRedisTier(
   tier1: Tier1,
   breaker: Breaker,
   clicks: () => OpenClicks,
-  onGoneBack: (identity: string) => Promise<unknown>,
+  minting: Promise<Preparation>,
 ) {
   if (!config.redisUrl && !config.redisSentinels) return undefined
   let hitCounters: HitCounters | undefined
@@ -42,7 +43,7 @@ export function openRedisTier(
       log.warn({ why }, 'everything about links in Redis is unlinked')
       clicks().warm()
     },
-    onGoneBack,
+    onGoneBack: async (identity) => (await minting).prepare(identity),
     preparation: (redis) => {
       askHits = askRedis(redis, breaker, config.redisTimeoutMs)
       hitCounters = createHitCounters(redis, askHits)

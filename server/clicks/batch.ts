@@ -23,6 +23,8 @@ export interface Spooled extends Batch {
   readonly number: number
   /** This batch included. */
   readonly totals: Totals
+  /** Not on disk: clicks in rows of it that are none, and that Postgres would refuse with all the others. */
+  readonly impossible?: number
 }
 
 export const clicksIn = (rows: readonly Row[]): number => rows.reduce((sum, [, clicks]) => sum + clicks, 0)
@@ -39,5 +41,21 @@ export function toLine(batch: Spooled): string {
 export function fromLine(line: string): Spooled | undefined {
   const json = line.slice(9)
   if (line[8] !== ' ' || line.slice(0, 8) !== checksum(json)) return undefined
-  return JSON.parse(json) as Spooled
+  const batch = JSON.parse(json) as Spooled
+  if (!isBatch(batch)) return undefined
+  const rows = batch.rows.filter((row) => row.every(isCount))
+  if (rows.length === batch.rows.length) return batch
+  return { ...batch, rows, impossible: clicksIn(batch.rows) - clicksIn(rows) }
 }
+
+/** What its clicks add up to is right, whatever else its rows are. */
+function isBatch({ number, hourMs, dropped, totals, rows }: Partial<Spooled>): boolean {
+  const counts = [number, hourMs, dropped, totals?.accepted, totals?.dropped]
+  const rowsCount =
+    Array.isArray(rows) && rows.every((row) => Array.isArray(row) && row.length === 3 && isCount(row[1]))
+  return rowsCount && counts.every(isCount) && (hourMs ?? 0) <= lastHourMs
+}
+
+const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) >= 0
+/** The last that a Date can say, and Postgres with it. */
+const lastHourMs = 8.64e15

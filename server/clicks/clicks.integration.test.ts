@@ -1,4 +1,5 @@
 // Promise 8: accepted = persisted + spooled + dropped, whatever happens to Postgres or to the process.
+// Long because one world of clicks, Postgres and dying processes serves all of it.
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -192,6 +193,36 @@ describe('clicks', () => {
     await waitFor(() => counted.persisted === 40)
     expect(damaged).toBe(1)
     expect(counted).toEqual({ accepted: 60, dropped: 20, persisted: 40 })
+  })
+
+  it('of a row that can be no link’s are given up, and hold up nothing: of a running process', async () => {
+    const clicks = start()
+    hit(clicks, 1.5, 3)
+    hit(clicks, -1, 4)
+    hit(clicks, nextId, 10)
+    await clicks.flush()
+    hit(clicks, nextId, 1)
+    await clicks.flush()
+    expect(await inPostgres(nextId)).toBe(11)
+    expect(counted).toEqual({ accepted: 18, dropped: 7, persisted: 11 })
+    expect(clicks.spooled).toBe(0)
+  })
+
+  it('of a row that can be no link’s are given up, and hold up nothing: of a dead one, with the row in its last batch', async () => {
+    network.up = false
+    const dead = start()
+    for (const id of [1.5, nextId, 2 ** 60]) {
+      hit(dead, id, 3)
+      hit(dead, nextId, 10)
+      await dead.flush()
+    }
+    kill(dead)
+    network.up = true
+    const heir = start()
+    await waitFor(() => counted.persisted === 33)
+    expect(await inPostgres(nextId)).toBe(33)
+    expect(counted).toEqual({ accepted: 39, dropped: 6, persisted: 33 })
+    expect(heir.spooled).toBe(0)
   })
 
   it('beyond the bound of the spool are given up, the newest ones, and counted', async () => {

@@ -199,6 +199,8 @@ export class Sender {
       this.#lost += missing
       dropped += missing
       persisted += clicksIn(batch.rows)
+      this.#lost += batch.impossible ?? 0
+      dropped += batch.impossible ?? 0
     }
     this.#hooks.onPersisted(batches)
     this.#note({ persisted, dropped })
@@ -206,8 +208,8 @@ export class Sender {
 }
 
 /** What had become of a spool's clicks before a batch. */
-const totalsBefore = ({ totals, rows, dropped }: Spooled): Totals => ({
-  accepted: totals.accepted - clicksIn(rows) - dropped,
+const totalsBefore = ({ totals, rows, dropped, impossible = 0 }: Spooled): Totals => ({
+  accepted: totals.accepted - clicksIn(rows) - impossible - dropped,
   dropped: totals.dropped - dropped,
 })
 

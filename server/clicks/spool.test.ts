@@ -47,6 +47,21 @@ async function all(spool: Spool, isOver = true): Promise<{ numbers: number[]; da
 }
 
 describe('a batch', () => {
+  it('whose figures can be none is damaged; of a row that is none only the row is left out', () => {
+    const read = (change: object): Spooled | undefined => fromLine(toLine({ ...batch(3), ...change }).trimEnd())
+    for (const wrong of [1.5, -1, '7', null, 2 ** 53]) {
+      expect(read({ number: wrong })).toBeUndefined()
+      expect(read({ hourMs: wrong })).toBeUndefined()
+      expect(read({ dropped: wrong })).toBeUndefined()
+      expect(read({ totals: { accepted: wrong, dropped: 0 } })).toBeUndefined()
+      expect(read({ rows: [[7, wrong, 0]] })).toBeUndefined()
+      expect(read({ rows: [[7, 1, 0], [wrong, 2, 0], [8, 3, wrong]] })).toMatchObject({ rows: [[7, 1, 0]], impossible: 5 }) // prettier-ignore
+    }
+    expect(read({ hourMs: 8.64e15 + 3_600_000 })).toBeUndefined()
+    for (const wrong of [undefined, null, 7, {}, [7], [null]]) expect(read({ rows: wrong })).toBeUndefined()
+    expect(read({ totals: undefined })).toBeUndefined()
+  })
+
   it('is a line that is read back, or not at all', () => {
     const line = toLine(batch(3)).trimEnd()
     expect(fromLine(line)).toEqual(batch(3))

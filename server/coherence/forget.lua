@@ -5,7 +5,7 @@
 -- ARGV: the cursor as seen, the next cursor, codes with a space between them, then what keys about a code begin with
 -- Answers -1 when the cursor has moved.
 
-if redis.call('GET', KEYS[1]) ~= ARGV[1] then return -1 end
+if redis.pcall('GET', KEYS[1]) ~= ARGV[1] then return -1 end
 
 local keys = {}
 local function unlink()

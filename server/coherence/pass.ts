@@ -57,7 +57,7 @@ export function createPass(deps: PassDeps): Pass {
     }
   }
 
-  const apply = async (held: string, since: Cursor, found: Changes): Promise<'fresh' | 'again'> => {
+  const apply = async (held: string, since: Cursor, found: Changes): Promise<'fresh' | 'more' | 'moved'> => {
     const { next, changes, forget } = found
     for (const { code, known } of changes) local.amend(code, known)
     for (const code of forget) local.expire(code)
@@ -67,19 +67,22 @@ export function createPass(deps: PassDeps): Pass {
       if ((await step(cache.advance(held, JSON.stringify(next), changes, forget))) === 'moved') {
         // Somebody else works off the long list: reading every part of it too would only slow that down.
         if (forget.length > 0) await pause(limits.passYieldMs)
-        return 'again'
+        return 'moved'
       }
       for (const { ageS } of changes) deps.onApplied(ageS)
     }
     if (next.to !== undefined) await pause(limits.passPaceMs)
     // A chunk of a longer list, or the end of a list that began before this step: there may be more.
-    return next.to === undefined && since.to === undefined ? 'fresh' : 'again'
+    return next.to === undefined && since.to === undefined ? 'fresh' : 'more'
   }
 
   return async () => {
     const connection = cache.connection
     if (cache.ready) await deps.prepare?.()
-    for (;;) {
+    for (let lost = 0; ;) {
+      // Somebody else's pass was faster, or this Redis does not keep what is written to it: the next pass looks again.
+      if (lost > limits.passLost) return false
+      if (lost > 0) await pause(2 ** (lost - 1))
       const beganMs = deps.nowMs()
       if (!cache.ready || cache.connection !== connection) return false
       const held = await step(cache.readCursor())
@@ -91,25 +94,50 @@ export function createPass(deps: PassDeps): Pass {
       if (why === goneBack && deps.onGoneBack) {
         trust.revoke()
         await deps.onGoneBack(found.next.identity)
+        lost++
       } else if (why !== undefined || held === null || since === null) {
         await startOver(held, found.next, why ?? 'it has no cursor')
-      } else if ((await apply(held, since, found)) === 'fresh') {
-        if (cache.connection !== connection) return false
-        trust.renew(connection, beganMs)
-        return true
+        lost++
+      } else {
+        const applied = await apply(held, since, found)
+        if (applied === 'fresh') {
+          if (cache.connection !== connection) return false
+          trust.renew(connection, beganMs)
+          return true
+        }
+        lost = applied === 'moved' ? lost + 1 : 0
       }
     }
   }
 }
 
+/** Null for whatever a pass cannot have written: Postgres would refuse it, again and again. */
 function parseCursor(held: string | null): Cursor | null {
-  if (held === null) return null
   try {
-    const cursor = JSON.parse(held) as Cursor
-    return /^\d+:\d+:[\d,]*$/.test(cursor.snapshot) ? cursor : null
+    const cursor = JSON.parse(held ?? 'null') as Cursor | null
+    if (typeof cursor !== 'object' || cursor === null) return null
+    const { identity, version, snapshot, to, after, atS } = cursor
+    const isWhole = typeof identity === 'string' && isCount(version) && isSnapshot(snapshot) && Number.isFinite(atS)
+    const isUnderWay = to === undefined || isSnapshot(to)
+    return isWhole && isUnderWay && (after === undefined || isPlace(after)) ? cursor : null
   } catch {
     return null
   }
+}
+
+const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) >= 0
+
+const isPlace = (after: unknown): boolean =>
+  Array.isArray(after) && after.length === 2 && /^\d{1,18}$/.test(String(after[0])) && isCount(after[1])
+
+/** As Postgres writes them: xmin:xmax:those that were running, in order. */
+function isSnapshot(text: unknown): boolean {
+  const [, xmin, xmax, list] = /^(\d{1,18}):(\d{1,18}):([\d,]*)$/.exec(typeof text === 'string' ? text : '') ?? []
+  if (xmin === undefined || xmax === undefined) return false
+  const running = list ? list.split(',').map(BigInt) : []
+  const before = [BigInt(xmin), ...running]
+  const end = BigInt(xmax)
+  return BigInt(xmin) > 0n && BigInt(xmin) <= end && running.every((xid, n) => xid >= (before[n] ?? end) && xid < end)
 }
 
 const goneBack = 'the database has gone back'

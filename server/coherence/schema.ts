@@ -47,15 +47,22 @@ export function encode(known: Known, nowMs: number, lifeS?: number): string {
   return JSON.stringify(stored)
 }
 
-/** Whatever cannot be understood counts as not there: the next fill writes over it. */
+const numbers = ['t', 'v', 'i', 'e', 'q', 'l', 'x'] as const
+const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) >= 0
+
+/**
+ * Whatever cannot be understood counts as not there: the next fill writes over it. What is understood goes on to Postgres
+ * (an id, with a click), to clocks and into headers, so that a wrong type is not let in here.
+ */
 export function decode(code: Code, value: string): Held | undefined {
   let parsed: Partial<StoredLink> & { x?: number }
   try {
-    parsed = JSON.parse(value) as typeof parsed
+    parsed = (JSON.parse(value) ?? {}) as typeof parsed
   } catch {
     return undefined
   }
-  if (typeof parsed.x === 'number') return { known: absent(parsed.x), cachedAtS: 0 }
+  if (numbers.some((name) => parsed[name] !== undefined && !isCount(parsed[name]))) return undefined
+  if (parsed.x !== undefined) return { known: absent(parsed.x), cachedAtS: 0 }
   // Only what the WHATWG serialiser can have written may become a header.
   if (typeof parsed.u !== 'string' || !/^https?:\/\/[\x21-\x7e]+$/.test(parsed.u)) return undefined
   return {
@@ -69,7 +76,7 @@ export function decode(code: Code, value: string): Held | undefined {
       version: parsed.v ?? 0,
     },
     cachedAtS: parsed.t ?? 0,
-    ...(typeof parsed.l === 'number' ? { lifeS: parsed.l } : {}),
+    ...(parsed.l === undefined ? {} : { lifeS: parsed.l }),
   }
 }
 

@@ -14,19 +14,31 @@
 -- Answers the number of entries written, or -1 when the cursor has moved.
 
 local seen, following, schemas = ARGV[1], ARGV[2], tonumber(ARGV[3])
-if (redis.call('GET', KEYS[1]) or '') ~= seen then return -1 end
 
+-- What is not a string was put there by a hand or by another program: it counts as not there, and goes.
+local function get(key)
+  local held = redis.pcall('GET', key)
+  if type(held) ~= 'table' then return held end
+  redis.call('UNLINK', key)
+  return false
+end
+
+-- What no writer of ours has written is older than anything.
 local function version_of(held)
   local ok, value = pcall(cjson.decode, held)
   if not ok or type(value) ~= 'table' then return 0 end
-  return tonumber(value.v) or tonumber(value.x) or 0
+  local version = value.v or value.x
+  local ours = type(version) == 'number' and version >= 0 and version <= 9007199254740991 and version % 1 == 0
+  return ours and version or 0
 end
+
+if (get(KEYS[1]) or '') ~= seen then return -1 end
 
 local written, key = 0, 2
 for arg = 4, #ARGV, 4 do
   local how, version, life, value = ARGV[arg], tonumber(ARGV[arg + 1]), tonumber(ARGV[arg + 2]), ARGV[arg + 3]
   local tombstone = string.sub(value, 1, 5) == '{"x":'
-  local held = redis.call('GET', KEYS[key])
+  local held = get(KEYS[key])
   local newer_held = held and version_of(held) > version
 
   if how == 'hint' then

@@ -48,7 +48,7 @@ export function createSharedCache(
   const forgetAll = redis.script('qlForget', lua('forget'))
   const unlinkIf = redis.script(
     'qlUnlinkIf',
-    `return redis.call('GET', KEYS[1]) == ARGV[1] and redis.call('UNLINK', KEYS[1]) or 0`,
+    `return redis.pcall('GET', KEYS[1]) == ARGV[1] and redis.call('UNLINK', KEYS[1]) or 0`,
   )
   let cursor: string | null = null
 
@@ -62,12 +62,12 @@ export function createSharedCache(
       const lifeMs = Math.ceil(lifetimeMs(known, lifetimes, nowMs, random))
       args.push(nobodyHasIt ? 'hint' : how, known.version, lifeMs, encode(known, nowMs, lifetimes.lifeS?.(code)))
     }
-    return (await setIfNotOlder(keys, args)) === -1 ? 'moved' : 'written'
+    return outcomeOf(await setIfNotOlder(keys, args))
   }
 
   const forgetCodes = async (from: string | null, to: string, codes: readonly Code[]) => {
     const beginnings = schemaVersions.flatMap((version) => [linkKey('' as Code, version), hintKey('' as Code, version)])
-    return (await forgetAll([cursorKey], [from ?? '', to, codes.join(' '), ...beginnings])) === -1 ? 'moved' : 'written'
+    return outcomeOf(await forgetAll([cursorKey], [from ?? '', to, codes.join(' '), ...beginnings]))
   }
 
   return {
@@ -108,6 +108,11 @@ export function createSharedCache(
     },
     prolong: (code, lifeMs) => redis.prolong(linkKey(code), lifeMs),
   }
+}
+
+function outcomeOf(reply: unknown): 'written' | 'moved' {
+  if (typeof reply !== 'number') throw new Error('Redis does not say what its script has done')
+  return reply === -1 ? 'moved' : 'written'
 }
 
 /** The link key wins over the hint; a hint beside a link is deleted by whoever sees both. */

@@ -1,5 +1,6 @@
 // The only importer of ioredis. Nothing waits here for a connection, nothing is sent twice, and a socket that has been
-// silent for a second while an answer is due is given up.
+// silent for a second while an answer is due is given up; so is one on which something came that nobody asked for.
+import { createRequire } from 'node:module'
 import { Redis, type RedisOptions } from 'ioredis'
 import type { Config } from '../config.ts'
 
@@ -36,7 +37,29 @@ interface RedisHooks {
   readonly onCommand: (command: CommandKind, seconds: number) => void
 }
 
+/** A server that does not speak as Redis does. After it no answer on that connection can be told from another one's. */
+class Senseless extends Error {
+  override readonly name = 'Senseless'
+}
+
+// ioredis throws what it meets in an answer (an unsolicited null is enough) from the next tick, where nobody can catch it,
+// and the process ends. Here the connection ends instead.
+const { default: handler } = createRequire(import.meta.url)('ioredis/built/DataHandler.js') as {
+  default: { prototype: { dispatch(this: { redis: Pick<Redis, 'stream'> }, handle: () => void): void } }
+}
+handler.prototype.dispatch = function (handle) {
+  try {
+    handle()
+  } catch (error) {
+    this.redis.stream.destroy(new Senseless('Redis has sent what is no answer', { cause: error }))
+  }
+}
+/** What ioredis says of an answer that nobody waits for, and of bytes that are no RESP. */
+const nonsense = /^Command queue state error|Please report this\.$/
+
 const connectMs = 1000
+/** Milliseconds until a server is tried again that spoke nonsense: it is up, and would at once be asked again. */
+const senselessMs = 1000
 const silentMs = 1000
 const againMs = 100
 
@@ -85,7 +108,19 @@ const Client = Redis as unknown as new (options: RedisOptions) => Redis
 export function openRedis(target: RedisTarget, hooks: RedisHooks): RedisConnection {
   let closed = false
   const open = (options: RedisOptions): Redis => {
-    const made = new Client(options).on('error', hooks.onError)
+    let isSenseless = false
+    const retryStrategy: RedisOptions['retryStrategy'] = (attempt) => {
+      const afterMs = isSenseless ? senselessMs : options.retryStrategy?.(attempt)
+      isSenseless = false
+      return afterMs
+    }
+    const made = new Client({ ...options, retryStrategy })
+    made.on('error', (error) => {
+      if (nonsense.test(error.message))
+        made.stream.destroy(new Senseless('Redis has sent what is no answer', { cause: error }))
+      isSenseless ||= error instanceof Senseless
+      hooks.onError(error)
+    })
     // ioredis gives up for good when Sentinels tell of a failover while it asks one of them for the primary.
     made.on('end', () => {
       if (!closed) setTimeout(() => void made.connect().catch(() => undefined), againMs).unref()
@@ -120,9 +155,11 @@ export function openRedis(target: RedisTarget, hooks: RedisHooks): RedisConnecti
     async getEach(keys) {
       const replies = await timed('get', client.pipeline(keys.map((key) => ['get', key])).exec())
       if (!replies) throw new Error('the connection to Redis was lost')
-      return replies.map(([error, value]) => {
-        if (error) throw error
-        return value as string | null
+      return replies.map(([error, value], n) => {
+        // A hand, or another program, has put something else there: it counts as not there, and is in the way no longer.
+        if (error?.message.startsWith('WRONGTYPE')) client.unlink(keys[n] ?? '').catch(() => undefined)
+        else if (error) throw error
+        return typeof value === 'string' ? value : null
       })
     },
     async unlink(keys) {
@@ -131,6 +168,7 @@ export function openRedis(target: RedisTarget, hooks: RedisHooks): RedisConnecti
     async unlinkMatching(pattern) {
       for (let at = '0'; ;) {
         const [next, keys] = await timed('scan', client.scan(at, 'MATCH', pattern, 'COUNT', 1000))
+        if (next === at && next !== '0') throw new Error('Redis answers a SCAN with where it began')
         if (keys.length > 0) await timed('del', client.unlink(...keys))
         if (next === '0') return
         at = next

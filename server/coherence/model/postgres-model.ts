@@ -128,7 +128,7 @@ export class PostgresModel {
   }
 
   #snapshot(): string {
-    if (this.#flaws.maxIdCursor) return `0:${Math.max(0, ...this.#outbox.map(({ id }) => id))}:`
+    if (this.#flaws.maxIdCursor) return `1:${Math.max(1, ...this.#outbox.map(({ id }) => id))}:`
     const active = [...this.#active].sort((a, b) => a - b)
     return `${active[0] ?? this.#xid}:${this.#xid}:${active.join(',')}`
   }
