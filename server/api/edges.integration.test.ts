@@ -1,4 +1,6 @@
 // What lies at the edge of the API's paths, names and times: an answer that holds, never a 500, never a promise to come.
+import { once } from 'node:events'
+import { connect } from 'node:net'
 import { beforeAll, expect, test } from 'vitest'
 import { startTestApp, type Answer, type TestApp } from '../testing/app.ts'
 import { freshDatabase } from '../testing/services.ts'
@@ -115,4 +117,15 @@ test('the last second that can be written is an expiry, and comes back as it was
   expect(answer.body['expiresAt']).toBe('9999-12-31T23:59:59.000Z')
   const again = await app.api('PATCH', `/links/${String(answer.body['code'])}`, { expiresAt: answer.body['expiresAt'] })
   expect([again.status, again.body['expiresAt']]).toEqual([200, answer.body['expiresAt']])
+})
+
+test('a create without a Host header, as HTTP/1.0 may be, is a create', async () => {
+  const body = JSON.stringify({ url: 'https://example.com/' })
+  const head = `POST /api/v1/links HTTP/1.0\r\nAuthorization: Bearer ${app.key}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`
+  const socket = connect({ host: '127.0.0.1', port: app.app.port })
+  let answer = ''
+  socket.setEncoding('latin1').on('data', (text: string) => (answer += text))
+  socket.write(head + body)
+  await once(socket, 'end')
+  expect(answer).toMatch(/^HTTP\/1\.1 201 /)
 })

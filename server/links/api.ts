@@ -158,7 +158,11 @@ function listScope(caller: Caller, tenant: string | undefined): Scope {
   return caller.tenant
 }
 
-const ownHosts = (deps: LinksApiDeps, request: Request): string[] => [new URL(deps.publicUrl).host, request.host]
+/** The Host header is the caller's choice, and may be missing: it can only have a link refused, never one accepted. */
+const ownHosts = (deps: LinksApiDeps, request: Request): string[] => [
+  new URL(deps.publicUrl).host,
+  request.get('Host') ?? '',
+]
 
 function present(deps: LinksApiDeps, row: LinkRow): object {
   return {
