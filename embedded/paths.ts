@@ -92,7 +92,12 @@ export function lastLines(path: string, count: number): string {
   return lines.map((line) => (line.length > 500 ? `${line.slice(0, 500)}…` : line)).join('\n')
 }
 
-/** Logs are bounded: one old generation is kept. */
-export function rotate(path: string, maxMb = 64): void {
-  if (existsSync(path) && statSync(path).size > maxMb * 1024 * 1024) renameSync(path, `${path}.1`)
+/** Logs are bounded: old ones are `….1`, `….2`, … True: whoever writes it should open it anew. */
+export function rotate(path: string, { maxMb, generations } = { maxMb: 16, generations: 5 }): boolean {
+  if (!existsSync(path) || statSync(path).size <= maxMb * 1024 * 1024) return false
+  for (let age = generations - 1; age >= 0; age--) {
+    const from = age === 0 ? path : `${path}.${age}`
+    if (existsSync(from)) renameSync(from, `${path}.${age + 1}`)
+  }
+  return true
 }

@@ -3,7 +3,7 @@
 //   settings file ──▶ programs copied ──▶ initdb ──▶ started ──▶ role and database
 // Each step is done if it is not done yet, so that a start that was killed anywhere is finished by the next one.
 import { createHash, randomBytes } from 'node:crypto'
-import { existsSync, readdirSync, renameSync, rmSync } from 'node:fs'
+import { existsSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { connectionsPerWorker } from '../server/connections/databases.ts'
 import { openPostgres } from '../server/connections/postgres.ts'
@@ -39,7 +39,9 @@ interface Settings {
   readonly password: string
 }
 
-const serverSettings = (workers: number): (readonly [name: string, value: string, why: string])[] => [
+const logName = 'postgres.log'
+
+const serverSettings = (home: string, workers: number): (readonly [name: string, value: string, why: string])[] => [
   ['listen_addresses', '127.0.0.1', 'nobody but this machine needs it'],
   ['unix_socket_directories', '', 'no socket in a folder that everybody shares'],
   ['password_encryption', 'scram-sha-256', 'the password itself is never stored or sent'],
@@ -56,6 +58,11 @@ const serverSettings = (workers: number): (readonly [name: string, value: string
   ['idle_in_transaction_session_timeout', '60s', 'a forgotten transaction must not hold back vacuum'],
   ['timezone', 'UTC', 'hours and months are counted the same everywhere'],
   ['log_timezone', 'UTC', 'the same'],
+  ['logging_collector', 'on', 'one process writes the log, and can be told to open it anew'],
+  ['log_directory', home, 'where `make up` rotates it'],
+  ['log_filename', logName, 'the same'],
+  ['log_rotation_age', '0', 'the same'],
+  ['log_rotation_size', '0', 'the same'],
   ['log_checkpoints', 'off', 'the log has what needs a person'],
 ]
 
@@ -83,7 +90,7 @@ export async function startPostgres(places: Places, workers: number, say: Say): 
   refuseOtherMajor(cluster.dataDir)
   rotate(cluster.logFile)
   const port = await freePort(settings.port)
-  await startCluster(cluster, { port, settings: serverSettings(workers), detached: true })
+  await startCluster(cluster, { port, settings: serverSettings(settings.home, workers), detached: true })
   return finish(places, settings, port)
 }
 
@@ -101,7 +108,7 @@ const urlOf = (role: string, password: string, port: number, database: string): 
 const clusterOf = ({ home }: Settings, user: User | undefined): Cluster => ({
   binDir: join(home, `postgresql-${nativePackage().version}`, 'native', 'bin'),
   dataDir: join(home, 'data'),
-  logFile: join(home, 'postgres.log'),
+  logFile: join(home, logName),
   user,
 })
 
@@ -158,6 +165,16 @@ export async function stopPostgres(places: Places): Promise<'stopped' | 'was not
   const dataDir = settings?.home && join(settings.home, 'data')
   if (!dataDir || !running(dataDir)) return 'was not running'
   return (await stopCluster(dataDir)) ? 'stopped' : 'does not stop'
+}
+
+/** While it runs. */
+export function rotatePostgresLog(places: Places): void {
+  const home = readJson<Settings>(places.postgresFile)?.home
+  const server = home && running(join(home, 'data'))
+  if (!server || !rotate(join(home, logName))) return
+  // What pg_ctl does for `logrotate`.
+  writeFileSync(join(home, 'data', 'logrotate'), '')
+  process.kill(server.pid, 'SIGUSR1')
 }
 
 /** The data folder of a Postgres that is down. */

@@ -1,7 +1,7 @@
 // Processes that outlive the terminal. A pid in a file proves nothing: after a crash it may belong to a stranger, so
 // every question about one also asks for words of its command line.
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
-import { closeSync, openSync, readFileSync } from 'node:fs'
+import { closeSync, fchownSync, openSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 
@@ -82,6 +82,8 @@ export interface User {
 export async function start(options: Start): Promise<ChildProcess & { readonly pid: number }> {
   const log = openSync(options.logFile, 'a', 0o600)
   try {
+    // It opens it anew itself, later.
+    if (options.user) fchownSync(log, options.user.uid, options.user.gid)
     const child = spawn(options.file, options.args, {
       cwd: options.cwd,
       env: options.env,

@@ -74,6 +74,8 @@ function writeConfig(options: StartRedis): string {
     `user ${quicklinkUser(options.quicklinkPassword).join(' ')}`,
     `dir ${quoted(options.dir)}`,
     'daemonize no',
+    // By its name, so that it can be rotated while Redis runs.
+    `logfile ${quoted(logFileIn(options.dir))}`,
     ...(options.lines ?? []),
   ]
   writeFileSync(file, `${lines.join('\n')}\n`, { mode: 0o600 })

@@ -4,6 +4,11 @@ import { type Places, Refusal, lastLines, projectDir, readJson, rotate, shown, w
 import { isOurs, start, stopProcess, until } from './process.ts'
 
 const mainFile = join(projectDir, 'server', 'main.ts')
+/** What a server of our own is started with, besides. */
+const first = ['server/node-version.js', 'embedded/keep-logs.ts'].flatMap((file) => [
+  '--import',
+  join(projectDir, file),
+])
 
 export interface RunningServer {
   readonly pid: number
@@ -19,7 +24,7 @@ export function runningServer(places: Places): RunningServer | undefined {
 
 export async function startServer(places: Places, env: NodeJS.ProcessEnv, urls: Omit<RunningServer, 'pid'>) {
   rotate(places.logFile)
-  const args = ['--disable-sigusr1', '--import', join(projectDir, 'server', 'node-version.js'), mainFile]
+  const args = ['--disable-sigusr1', ...first, mainFile]
   // This very Node: its version has been checked.
   const child = await start({
     file: process.execPath,

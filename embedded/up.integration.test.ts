@@ -1,13 +1,13 @@
 // The commands as a person runs them, on the real server.
-import { execFile } from 'node:child_process'
-import { readFileSync, readdirSync, statSync } from 'node:fs'
+import { execFile, spawn } from 'node:child_process'
+import { appendFileSync, existsSync, readFileSync, readdirSync, statSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, inject, test } from 'vitest'
 import { projectDir } from './paths.ts'
 import { freePort } from './process.ts'
-import { onPath } from './redis-process.ts'
+import { askRedis, onPath } from './redis-process.ts'
 import { waitFor } from '../server/testing/wait-for.ts'
 
 interface Outcome {
@@ -44,6 +44,15 @@ async function command(name: string, more: NodeJS.ProcessEnv = {}): Promise<Outc
     const failed = error as { code: number; stdout: string; stderr: string }
     return { code: failed.code, text: failed.stdout + failed.stderr }
   }
+}
+
+const badStatement = `
+  const db = new (require('pg').Client)(process.env.URL)
+  db.connect().then(() => db.query('select 1/0')).catch(() => undefined).finally(() => db.end())`
+
+async function workerPids(): Promise<number[]> {
+  const status = await (await fetch(`http://127.0.0.1:${env['OPS_PORT']}/statusz`)).json()
+  return (status as { workers: { pid: number }[] }).workers.map(({ pid }) => pid)
 }
 
 const pidsOf = (file: string): number => (JSON.parse(readFileSync(join(dataDir, file), 'utf8')) as { pid: number }).pid
@@ -99,6 +108,34 @@ test('a backup and the snapshot of Redis can be read by their owner alone, and R
   expect(modeOf(folder)).toBe('700')
   expect(readdirSync(folder).map((name) => modeOf(join(folder, name)))).toEqual(['600'])
 }, 90_000)
+
+test(
+  'logs are rotated while they are written, no line is lost, and make logs goes on',
+  { timeout: 90_000 },
+  async () => {
+    expect(await command('up')).toMatchObject({ code: 0 })
+    const followed = spawn(process.execPath, [join(projectDir, 'appliance', 'cli.ts'), 'logs'], { env })
+    let shown = ''
+    followed.stdout.on('data', (chunk) => (shown += String(chunk)))
+    const at = (file: string): string => join(dataDir, file)
+    const logs = ['quicklink.log', 'redis/redis.log', 'postgres/postgres.log']
+    for (const log of logs) appendFileSync(at(log), `${'filler '.repeat(1000)}\n`.repeat(2400))
+    await waitFor(() => logs.every((log) => existsSync(at(`${log}.1`))), { deadlineMs: 20_000 })
+
+    const [worker = 0] = await workerPids()
+    process.kill(worker, 'SIGKILL')
+    const redis = JSON.parse(readFileSync(at('redis.json'), 'utf8')) as { port: number; password: string }
+    await askRedis(redis.port, redis.password, 'SAVE')
+    await promisify(execFile)('node', ['-e', badStatement], { env: { ...env, URL: readFileSync(at('database-url'), 'utf8').trim() }, cwd: projectDir }) // prettier-ignore
+    const said = ['will be replaced', 'DB saved on disk', 'division by zero']
+    const hasSaid = (n: number): boolean => readFileSync(at(logs[n] as string), 'utf8').includes(said[n] as string)
+    await waitFor(() => logs.every((_, n) => existsSync(at(logs[n] as string)) && hasSaid(n)), { deadlineMs: 10_000 })
+    await waitFor(() => shown.includes('will be replaced'), { deadlineMs: 10_000 })
+    for (const log of logs) expect(statSync(at(log)).size).toBeLessThan(1_000_000)
+    followed.kill()
+    expect(await command('down')).toMatchObject({ code: 0 })
+  },
+)
 
 const watched = { timeout: 90_000, skip: onPath('prometheus') === undefined }
 test("the system's Prometheus scrapes it, under the name that the alerts know", watched, async () => {

@@ -111,6 +111,8 @@ function serverEnv(env: NodeJS.ProcessEnv, places: Places, urls: Urls, redis: bo
     PORT: String(urls.port),
     OPS_PORT: String(urls.opsPort),
     DATA_DIR: places.dataDir,
+    // By its name, so that it can be rotated while it is written.
+    LOG_FILE: places.logFile,
     // Files, so that no password stands in an environment.
     DATABASE_URL_FILE: places.databaseUrlFile,
     ...(redis ? { REDIS_URL_FILE: places.redisUrlFile } : {}),
