@@ -33,7 +33,7 @@ export const service = dashboard({
         }),
         figure({
           title: 'Workers serving',
-          what: 'One per core and replica. Fewer: a worker died; make logs says why.',
+          what: 'Those that answered lately; one per core and replica. Fewer: a worker died or hangs; make logs says why. Alert: QuickLinkNoWorkers.',
           unit: 'none',
           queries: { workers: 'sum(quicklink_workers_serving)' },
         }),
@@ -91,6 +91,15 @@ export const service = dashboard({
           what: 'How long a request waits before anybody looks at it. Above some ms: too few cores, or one slow synchronous step.',
           unit: 's',
           queries: { p99: 'max(nodejs_eventloop_lag_p99_seconds{job="quicklink"})' },
+        }),
+        graph({
+          title: 'Workers replaced, log lines dropped',
+          what: 'Both are 0 on a usual day. Workers: the log says how they ended. Lines: who reads the log is slow, or its disk full. Alerts: QuickLinkWorkersRestarting, QuickLinkLogDropped.',
+          unit: 'none',
+          queries: {
+            workers: 'sum(increase(quicklink_worker_restarts_total[$__rate_interval]))',
+            lines: 'sum(increase(quicklink_log_dropped_total[$__rate_interval]))',
+          },
         }),
       ],
     },

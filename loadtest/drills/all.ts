@@ -11,6 +11,7 @@ import { redisRefused } from './redis-refused.ts'
 import { redisSlow } from './redis-slow.ts'
 import { resurrection } from './resurrection.ts'
 import { stampede } from './stampede.ts'
+import { workerHung } from './worker-hung.ts'
 import { wrongData } from './wrong-data.ts'
 
 export const drills: readonly Drill[] = [
@@ -26,4 +27,5 @@ export const drills: readonly Drill[] = [
   hotKey,
   stampede,
   resurrection,
+  workerHung,
 ]

@@ -89,4 +89,10 @@ export const broken: readonly Broken[] = [
     patch: passesChangeNothing,
     named: /wrong place/,
   },
+  {
+    drill: 'worker-hung',
+    how: 'nobody accepts in its place',
+    patch: { file: 'processes/crew.ts', from: 'standIn?.accept()', to: 'void standIn' },
+    named: /^new visitors without an answer/,
+  },
 ]

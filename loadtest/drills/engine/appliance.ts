@@ -37,6 +37,8 @@ export interface Reach {
   readonly url: string
   readonly opsUrl: string
   readonly services: Services
+  /** SIGSTOP: it is there, and does nothing. By the pid that /statusz shows. */
+  stopWorker(pid: number): Promise<void>
   readonly sentinels?: SentinelGroup | undefined
   readonly proxies: Proxies<Dependency>
   /** Past the proxies. */

@@ -46,6 +46,10 @@ export async function startEmbedded(remains: Remains, settings: Settings): Promi
     ports: { redis: local(redis.url).port, postgres: local(postgres.url).port },
     sql,
     services: embeddedServices(places),
+    stopWorker(pid: number) {
+      process.kill(pid, 'SIGSTOP')
+      return Promise.resolve()
+    },
     sentinels,
     redis: (command: string) => askRedis(Number(port), password, command),
     async close() {

@@ -65,6 +65,9 @@ export async function projectAppliance(remains: Remains, given: Project): Promis
       redis: containerService(`${project}-redis-1`, async () => (await redis('PING')) === '+PONG'),
       postgres: containerService(`${project}-postgres-1`, answersSql),
     },
+    async stopWorker(pid: number) {
+      await docker(['exec', `${project}-quicklink-1`, 'node', '-e', `process.kill(${pid}, 'SIGSTOP')`])
+    },
     grafana: await grafanaOf(project),
     async close() {
       await sql.close()

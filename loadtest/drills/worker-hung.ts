@@ -1,0 +1,111 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { ask } from '../bench/ask.ts'
+import type { Drill, Stage } from './engine/drill.ts'
+import { total } from './engine/metrics.ts'
+import { hot, warm } from './links.ts'
+
+/** A visitor who was on a connection of that worker gets nothing. */
+const groups = [hot, warm].map((group) => ({ ...group, may: [0] }))
+const usual = { rate: 300, groups }
+const visitors = 100
+const patienceMs = 5000
+
+interface Slot {
+  readonly pid: number | null
+  readonly serving: boolean
+}
+const slots = async ({ appliance }: Stage): Promise<Slot[]> =>
+  (JSON.parse((await ask(appliance.opsUrl, '/statusz')).text) as { workers: Slot[] }).workers
+
+/** Each on a connection of its own. */
+async function visit({ appliance, note }: Stage, when: string): Promise<void> {
+  const beganMs = performance.now()
+  const times = await Promise.all(
+    Array.from({ length: visitors }, async (_, n) => {
+      const answer = ask(appliance.url, `/${hot.prefix}${n % hot.count}`).catch(() => undefined)
+      const { status } = (await Promise.race([answer, pause(patienceMs, undefined)])) ?? {}
+      return status === 302 ? performance.now() - beganMs : undefined
+    }),
+  )
+  note(`unanswered ${when}`, times.filter((ms) => ms === undefined).length)
+  note(`slowest ${when}`, Math.max(...times.map((ms) => ms ?? patienceMs)))
+}
+
+let hung = 0
+
+export const workerHung: Drill = {
+  name: 'worker-hung',
+  claim: `One worker hangs. New visitors are answered by the others, it is killed after 10 s, and another takes its place.`,
+  load: usual,
+  fault: {
+    what: 'SIGSTOP for one worker',
+    async inject(stage) {
+      const { appliance, load } = stage
+      // What a process counts goes with it when it is killed: let it tell everything first.
+      load.set({ rate: 1, groups })
+      await pause(1500)
+      const [first] = await slots(stage)
+      hung = first?.pid ?? 0
+      await appliance.metrics()
+      await appliance.stopWorker(hung)
+      load.set(usual)
+      await visit(stage, 'at first')
+    },
+    landed: {
+      what: 'its primary process counts one worker less',
+      check: async ({ appliance }) =>
+        total(await appliance.metrics(), 'quicklink_workers_serving') === appliance.workers - 1,
+    },
+    seconds: 11,
+    fixed: true,
+  },
+  meanwhile: (stage) => visit(stage, 'later'),
+  during: [
+    {
+      what: `new visitors without an answer, of ${visitors} in the moment when it hangs`,
+      figure: ({ noted }) => noted('unanswered at first'),
+      atMost: 0,
+    },
+    {
+      what: 'the slowest of them',
+      figure: ({ noted }) => noted('slowest at first'),
+      unit: 'ms',
+      atMost: 3000,
+      latency: true,
+    },
+    {
+      what: `new visitors without an answer, of ${visitors} more`,
+      figure: ({ noted }) => noted('unanswered later'),
+      atMost: 0,
+    },
+    {
+      what: 'the slowest of them',
+      figure: ({ noted }) => noted('slowest later'),
+      unit: 'ms',
+      atMost: 1000,
+      latency: true,
+    },
+    {
+      what: 'requests on its connections that got no answer, of 256 connections',
+      figure: ({ fault }) => fault.count(0),
+      atMost: 128,
+    },
+  ],
+  heal: {
+    what: 'nothing: its primary process has killed it',
+    undo: () => Promise.resolve(),
+    healed: {
+      what: 'all workers serve, and it is none of them',
+      check: async (stage) => (await slots(stage)).every(({ pid, serving }) => serving && pid !== hung),
+    },
+  },
+  after: [
+    {
+      what: 'workers that were replaced',
+      figure: ({ grew }) => grew('quicklink_worker_restarts_total'),
+      atMost: 1,
+      atLeast: 1,
+    },
+  ],
+  alerts: [],
+}
