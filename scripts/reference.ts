@@ -1,4 +1,4 @@
-// Writes docs/REFERENCE.md from the code: environment, limits and metrics. `npm run reference`; a test compares.
+// docs/REFERENCE.md from the code: environment, limits and metrics. `npm run reference` writes it; server/tidy.test.ts compares.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { envName, fileSettings, settings } from '../server/config.ts'
 import { createMetrics } from '../server/telemetry/metrics.ts'
@@ -21,9 +21,7 @@ const limits = Array.from(
     Array.from(lines.matchAll(/([a-zA-Z]+): ([\d_]+)/g), ([, name, value]) => `| ${name} | ${value} | ${why} |`),
 ).flat()
 
-writeFileSync(
-  new URL('../docs/REFERENCE.md', import.meta.url),
-  `# Reference
+export const reference = `# Reference
 
 Written from the code by \`npm run reference\`.
 
@@ -52,5 +50,6 @@ own rule. prom-client's process and Node metrics come on top.
 | metric | what it says |
 |---|---|
 ${metrics.join('\n')}
-`,
-)
+`
+
+if (import.meta.main) writeFileSync(new URL('../docs/REFERENCE.md', import.meta.url), reference)

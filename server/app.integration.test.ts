@@ -1,5 +1,6 @@
 // The whole of one worker on real servers: what is promised while Redis or Postgres fails.
-import { connect, type Socket } from 'node:net'
+import { createServer } from 'node:http'
+import { connect, type AddressInfo, type Socket } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { startTestApp, type TestApp } from './testing/app.ts'
@@ -15,8 +16,22 @@ import {
   type FaultProxy,
 } from './testing/services.ts'
 
-/** The share of answers that is held to a deadline here: the rest is the noise of two cores that run everything. */
-const usual = 0.5
+/** The share of answers that is held to a deadline. */
+const nearlyAll = 0.99
+
+/**
+ * What the machine adds to a deadline: how long nearly all answers of a server that does nothing take meanwhile, three times
+ * (there and back to a database is more turns of two cores that run everything).
+ */
+async function noiseMs(until: Promise<unknown>): Promise<number> {
+  const server = createServer((_, res) => res.writeHead(302).end()).listen(0, '127.0.0.1')
+  const { port } = await new Promise<AddressInfo>((resolve) =>
+    server.once('listening', () => resolve(server.address() as AddressInfo)),
+  )
+  const load = await steadily(() => `http://127.0.0.1:${port}`, ['/'], 100, until)
+  server.close()
+  return 3 * load.p(nearlyAll)
+}
 
 const target = 'https://example.org/somewhere'
 
@@ -58,13 +73,14 @@ describe('Redis fails, and every redirect is right', () => {
       await fail(redisProxy)
       await pause(3000)
     })()
-    const load = await steadily(() => app.url, [...known.keys()], 200, broken)
+    const [load, noise] = await Promise.all([steadily(() => app.url, [...known.keys()], 200, broken), noiseMs(broken)])
     expect(load.failures).toEqual([])
+    expect(load.viaHttp, 'redirects that left the raw front door').toBe(0)
     for (const { path, status, headers } of load.answers) {
       expect([status, headers.location]).toEqual([302, known.get(path)])
     }
     expect(load.answers.length).toBeGreaterThan(500)
-    expect(load.p(usual)).toBeLessThan(120)
+    expect(load.p(nearlyAll)).toBeLessThan(120 + noise)
     expect(await isOpen(app, 'redis')).toBe(true)
 
     const before = redisProxy.counters.toTarget
@@ -80,10 +96,12 @@ describe('Redis fails, and every redirect is right', () => {
     await redis.kill()
     const app = await startTestApp({ databaseUrl: await freshDatabase(), redisUrl: redis.url })
     const known = await links(app)
-    const load = await steadily(() => app.url, [...known.keys()], 200, pause(1000))
+    const over = pause(1000)
+    const [load, noise] = await Promise.all([steadily(() => app.url, [...known.keys()], 200, over), noiseMs(over)])
     expect(load.failures).toEqual([])
+    expect(load.viaHttp, 'redirects that left the raw front door').toBe(0)
     expect(load.answers.every(({ path, headers }) => headers.location === known.get(path))).toBe(true)
-    expect(load.p(usual)).toBeLessThan(120)
+    expect(load.p(nearlyAll)).toBeLessThan(120 + noise)
   })
 
   it('comes back: the breaker closes after its time, and Redis answers again', async () => {
@@ -119,24 +137,25 @@ describe('Postgres fails', () => {
     const [path] = [...known.keys()] as [string]
     await fail(postgresProxy)
     const outage = pause(4000)
-    const [cached, strangers, created] = await Promise.all([
+    const [cached, strangers, created, noise] = await Promise.all([
       steadily(() => app.url, [...known.keys()], 100, outage),
       steadily(() => app.url, ['/unknown1', '/unknown2', '/unknown3'], 50, outage),
       app.api('POST', '/links', { url: target }),
+      noiseMs(outage),
     ])
     expect(cached.failures).toEqual([])
+    expect(cached.viaHttp, 'redirects that left the raw front door').toBe(0)
     expect(cached.answers.filter(({ path, headers }) => headers.location !== known.get(path))).toEqual([])
     expect(strangers.failures).toEqual([])
     expect(new Set(strangers.answers.map(({ status }) => status))).toEqual(new Set([503]))
     expect(strangers.answers.every(({ headers }) => Number(headers['retry-after']) > 0)).toBe(true)
-    expect(strangers.p(usual)).toBeLessThan(150)
+    // Postgres' deadline twice, and Redis' once: what the front door could not answer, node:http asks for anew.
+    expect(strangers.p(nearlyAll)).toBeLessThan(250 + noise)
     expect(created).toMatchObject({ status: 503, body: { code: 'unavailable' } })
     expect(created.headers['retry-after']).toBeDefined()
 
     await postgresProxy.pass()
-    const healedMs = performance.now()
-    await waitFor(async () => (await app.get('/unknown1')).status === 404, { deadlineMs: 10_000 })
-    expect(performance.now() - healedMs).toBeLessThan(3000)
+    await waitFor(async () => (await app.get('/unknown1')).status === 404, { deadlineMs: 3000 })
     await waitFor(async () => (await app.api('POST', '/links', { url: target })).status === 201, { deadlineMs: 5000 })
     expect((await app.get(path)).status).toBe(302)
   })
@@ -157,15 +176,20 @@ describe('Postgres fails', () => {
 
 describe('a stampede', () => {
   it('of 1,000 requests for one cold code is one Redis read and one Postgres row', async () => {
-    // Slow enough that all are there before the answer is, and nobody needs a second one.
-    const { app, redis, postgresProxy } = await behindProxies({ LOCAL_CACHE_TTL_MS: '600', TRUST_MS: '400' })
+    // Slow enough that all are there before the answer is, and nobody needs a second one, however busy the machine is.
+    const { app, redis, postgresProxy } = await behindProxies({
+      LOCAL_CACHE_TTL_MS: '600',
+      TRUST_MS: '400',
+      DB_TIMEOUT_MS: '10000',
+      API_DB_TIMEOUT_MS: '10000',
+    })
     await app.create(target, { code: 'cold' })
     await pause(700) // the tier-1 copy of the create is over
     await redisCommand(redis.url, 'UNLINK ql:v1:link:cold')
     const monitor = await monitorRedis(redis.url)
     // A connection of the pool that has this statement prepared: opening one over a slow line is not what is tested.
     await app.get('/nobody-has-this')
-    await postgresProxy.delay(60)
+    await postgresProxy.delay(1000)
     const sockets = await Promise.all(Array.from({ length: 1000 }, () => connected(app)))
     const rows = (): Promise<number> => app.sample('quicklink_db_batch_size_sum')
     const before = await rows()

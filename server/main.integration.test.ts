@@ -96,7 +96,7 @@ describe('processes', () => {
       server.signal('SIGTERM')
       server.signal('SIGTERM')
     })
-    const load = await steadily(() => server.url, [`/${String(body['code'])}`], 200, stopping)
+    const load = await steadily(() => server.url, [`/${String(body['code'])}`], 200, stopping, false)
     const beganMs = performance.now()
     expect(await server.ended).toBe(0)
     expect(performance.now() - beganMs).toBeLessThan(10_000)

@@ -1,14 +1,14 @@
 // Promise 4: one second after a change was acknowledged, no process that Postgres answers serves what was before.
 // Random scripts of changes and disasters run against the real code in virtual time. A failure prints its seed and
-// script; QL_MODEL_SEED replays it, QL_MODEL_RUNS makes it search longer.
+// script; testing/search.ts says how to look further.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { fixedSeed, search, searches } from '../testing/search.ts'
 import { VirtualTime } from '../testing/virtual-time.ts'
 import { World, type Flaws, type Step } from './model/world.ts'
 
 const runMs = 8000
-const seed = Number(process.env['QL_MODEL_SEED'] ?? 20_240_611)
-const runs = Number(process.env['QL_MODEL_RUNS'] ?? 150)
+const runs = 150
 
 const when = fc.integer({ min: 200, max: runMs })
 const pick = fc.double({ min: 0, max: 0.999, noNaN: true })
@@ -105,26 +105,22 @@ function live(worldSeed: number, steps: readonly Step[], flaws: Flaws = {}): Pro
   })
 }
 
-const search = (flaws: Flaws, numRuns: number, scripts = script) =>
-  fc.check(
-    fc.asyncProperty(fc.integer(), scripts, async (worldSeed, steps) => {
-      const { violations } = await live(worldSeed, steps, flaws)
-      if (violations.length > 0) throw new Error(violations.join('\n'))
-    }),
-    { seed, numRuns, endOnFailure: Object.keys(flaws).length > 0 },
-  )
+const holds = (scripts = script, flaws: Flaws = {}) =>
+  fc.asyncProperty(fc.integer(), scripts, async (worldSeed, steps) => {
+    const { violations } = await live(worldSeed, steps, flaws)
+    if (violations.length > 0) throw new Error(violations.join('\n'))
+  })
+const lookFor = (scripts: fc.Arbitrary<Step[]>, flaws: Flaws, numRuns: number) =>
+  fc.check(holds(scripts, flaws), { seed: fixedSeed, numRuns, endOnFailure: true })
 
 const only = (plot: fc.Arbitrary<object[]>) =>
   fc.array(plot, { minLength: 3, maxLength: 10 }).map((plots) => plots.flat()) as fc.Arbitrary<Step[]>
 
 describe('coherence, as a model', () => {
-  it('serves nothing older than a second, whatever dies or races', { timeout: 600_000 }, async () => {
-    const result = await search({}, runs)
-    if (result.failed) throw new Error(`${fc.defaultReportMessage(result)}\n${String(result.errorInstance)}`)
-  })
+  it('serves nothing older than a second, whatever dies or races', searches, () => search('coherence', holds(), runs))
 
   it('lives the same script with the same seed the same way twice', async () => {
-    for (const [worldSeed, steps] of fc.sample(fc.tuple(fc.integer(), script), { seed, numRuns: 5 })) {
+    for (const [worldSeed, steps] of fc.sample(fc.tuple(fc.integer(), script), { seed: fixedSeed, numRuns: 5 })) {
       const [one, other] = [await live(worldSeed, steps), await live(worldSeed, steps)]
       expect(other.time.trace).toEqual(one.time.trace)
     }
@@ -139,8 +135,8 @@ describe('coherence, as a model', () => {
     ['the rule in tier 1', { tier1KeepsLast: true }, script],
     ['the version drawn under the lock', { earlyVersion: true }, only(change.map((one) => [one]))],
   ])('finds the bug when %s is taken out', { timeout: 600_000 }, async (_, flaws, scripts) => {
-    expect((await search(flaws, 10 * runs, scripts)).failed).toBe(true)
+    expect((await lookFor(scripts, flaws, 10 * runs)).failed).toBe(true)
     // The script alone finds nothing: it is the flaw.
-    expect((await search({}, 20, scripts)).failed).toBe(false)
+    expect((await lookFor(scripts, {}, 20)).failed).toBe(false)
   })
 })

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { openRedis, type RedisConnection } from '../connections/redis.ts'
+import { search, searches } from '../testing/search.ts'
 import { freshRedis, waitFor } from '../testing/services.ts'
 import { absent, isLink, type Code, type Known } from '../link.ts'
 import { setIfNotOlder, type Keys } from './model/redis-model.ts'
@@ -72,8 +73,9 @@ async function stateOfRedis(): Promise<Keys> {
   return state
 }
 
-it('writes what the model writes: never over a newer version, never after the cursor has moved', async () => {
-  await fc.assert(
+it('writes what the model writes: never over a newer version, never after the cursor has moved', searches, async () => {
+  await search(
+    'the one script',
     fc.asyncProperty(fc.array(write, { minLength: 1, maxLength: 12 }), async (writes) => {
       await redis.unlink([cursorKey, ...codes.flatMap((code) => [linkKey(code), hintKey(code)])])
       const model: Keys = { cursor: null, links: new Map(), hints: new Set() }
@@ -94,7 +96,7 @@ it('writes what the model writes: never over a newer version, never after the cu
         expect(await stateOfRedis()).toEqual(model)
       }
     }),
-    { numRuns: 200 },
+    200,
   )
 })
 

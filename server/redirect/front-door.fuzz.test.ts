@@ -1,14 +1,15 @@
 // The front door may never answer what node:http would refuse, nor otherwise than node:http would. The same bytes, cut the
 // same way, go to a front door with node:http behind it and to node:http alone: what comes back must be equal, whether
-// the connection stays open too, and what is counted. QL_FUZZ_CASES makes it search longer, QL_FUZZ_SEED replays.
+// the connection stays open too, and what is counted. testing/search.ts says how to look further.
 import type { Server } from 'node:http'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { cases, corpus, cut, longCorpus } from './front-door.cases.stub.ts'
+import { search, searches, searchRuns } from '../testing/search.ts'
 import { createPages, serve, type Case, type Outcome } from './front-door.stub.ts'
 
-const runs = Number(process.env['QL_FUZZ_CASES'] ?? 4000)
-const seed = Number(process.env['QL_FUZZ_SEED'] ?? 20_240_611)
+const usual = 4000
+const runs = searchRuns ?? usual
 const timeout = 60_000 + runs * 5
 
 let pages: Server
@@ -34,15 +35,11 @@ async function compare(input: Case): Promise<Outcome> {
   return door
 }
 
-const explain = (result: fc.RunDetails<[Case]>): string => {
-  const [input] = result.counterexample ?? []
-  const chunks = input?.chunks.map((chunk) => JSON.stringify(chunk.toString('latin1'))) ?? []
-  const how = JSON.stringify({ gaps: input?.gaps, fin: input?.fin })
-  return [`seed ${result.seed}, path ${result.counterexamplePath ?? ''}`, ...chunks, how].join('\n')
-}
-async function differenceOf(input: Case | undefined): Promise<string> {
-  if (!input) return ''
-  return JSON.stringify({ door: await serve(pages, input, true), alone: await serve(pages, input, false) }, null, 1)
+async function explain([input]: [Case]): Promise<string> {
+  const { chunks, gaps, fin } = input
+  const [door, alone] = [await serve(pages, input, true), await serve(pages, input, false)]
+  const sent = chunks.map((chunk) => JSON.stringify(chunk.toString('latin1')))
+  return [...sent, JSON.stringify({ gaps, fin, door, alone }, null, 1)].join('\n')
 }
 
 const whole = (text: string): Case => ({ chunks: cut(text, []), gaps: [0], fin: 'none' })
@@ -55,7 +52,7 @@ describe('the front door, beside node:http alone', () => {
   })
 
   it('answers known tricks alike, cut at every byte and sent byte by byte', { timeout }, async () => {
-    const step = runs > 4000 ? 1 : 5
+    const step = runs > usual ? 1 : 5
     for (const [n, text] of corpus.entries()) {
       for (let at = 1 + (n % step); at < text.length; at += step) {
         await compare({ chunks: cut(text, [at]), gaps: [n % 2], fin: 'none' })
@@ -65,22 +62,15 @@ describe('the front door, beside node:http alone', () => {
     }
   })
 
-  it('answers mutations alike', { timeout }, async () => {
+  it('answers mutations alike', searches, async () => {
     Object.assign(seen, { cases: 0, answers: 0, rawAnswers: 0, refused: 0, answered: 0 })
-    const result = await fc.check(
-      fc.asyncProperty(cases, async (input) => void (await compare(input))),
-      {
-        seed,
-        numRuns: runs,
-        endOnFailure: runs > 100_000,
-      },
-    )
-    if (result.failed) throw new Error(`${explain(result)}\n${await differenceOf(result.counterexample?.[0])}`)
-    expect(result.numRuns).toBe(runs)
+    const alike = fc.asyncProperty(cases, async (input) => void (await compare(input)))
+    await search('the front door', alike, usual, explain)
+    expect(seen.cases).toBeGreaterThan(0)
   })
 
   it('has really been asked: enough was answered raw, enough was refused', () => {
-    if (process.env['QL_FUZZ_CASES']) process.stdout.write(`${JSON.stringify(seen)}\n`)
+    if (searchRuns) process.stdout.write(`${JSON.stringify(seen)}\n`)
     expect(seen.rawAnswers / seen.answers).toBeGreaterThan(0.1)
     expect(seen.refused / seen.cases).toBeGreaterThan(0.05)
     expect(seen.answered / seen.cases).toBeGreaterThan(0.2)

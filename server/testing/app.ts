@@ -1,7 +1,7 @@
 // One worker's app on a free port, booted like a real one, and the few requests that tests make of it.
 import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
-import { request, type IncomingHttpHeaders } from 'node:http'
+import { request, type Agent, type IncomingHttpHeaders } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll } from 'vitest'
@@ -121,18 +121,22 @@ function testApp(app: App, metrics: Metrics, key: string, cleanUp: () => void): 
   return self
 }
 
-/** Redirects are not followed, nothing is decoded, and the connection is not kept. */
+/**
+ * Redirects are not followed, nothing is decoded. Without an agent the connection is not kept, which the request says: the
+ * front door leaves it to node:http.
+ */
 export function send(
   base: string,
   method: string,
   path: string,
   body?: string,
   headers: Record<string, string> = {},
+  agent: Agent | false = false,
 ): Promise<Answer> {
   const beganMs = performance.now()
   return new Promise((resolve, reject) => {
     const { hostname, port } = new URL(base)
-    const asked = request({ hostname, port, path, method, headers, agent: false }, (response) => {
+    const asked = request({ hostname, port, path, method, headers, agent }, (response) => {
       const chunks: Buffer[] = []
       response.on('data', (chunk: Buffer) => chunks.push(chunk))
       response.on('error', reject)

@@ -1,9 +1,14 @@
 // The last line of `npm test`: `N passed, N failed`, and `, N skipped` when there are any.
-import type { Reporter, SerializedError, TestModule } from 'vitest/node'
+import type { Reporter, SerializedError, TestModule, Vitest } from 'vitest/node'
 
 export class ClosingLine implements Reporter {
   #line = '0 passed, 0 failed'
   #registered = false
+  #chosen = false
+
+  onInit({ config }: Vitest): void {
+    this.#chosen = config.tagsFilter !== undefined
+  }
 
   onTestRunEnd(modules: readonly TestModule[], unhandled: readonly SerializedError[]): void {
     // An error outside any test, or a thousand of them, is one thing more that failed.
@@ -20,7 +25,8 @@ export class ClosingLine implements Reporter {
     }
     // A test that never got an answer has not passed.
     counts.failed += counts.pending
-    const skipped = counts.skipped > 0 ? `, ${counts.skipped} skipped` : ''
+    // What was not chosen has not been skipped.
+    const skipped = counts.skipped > 0 && !this.#chosen ? `, ${counts.skipped} skipped` : ''
     this.#line = `${counts.passed} passed, ${counts.failed} failed${skipped}`
     if (counts.failed > 0) process.exitCode = 1
     this.#printAtTheEnd()
