@@ -282,6 +282,12 @@ export const limits = {
   idempotencyHours: 24,
   /** Links in one page of a list. */
   pageMax: 100,
+  /** Milliseconds for one search of links; searches at once, and tenants that wait for one, per process. */
+  searchMs: 300,
+  searches: 2,
+  searchQueue: 50,
+  /** Characters of a URL that are searched. */
+  searchedChars: 500,
   /** How far counter and ids jump after a restore, past codes that were handed out and forgotten. */
   counterRestoreMargin: 1_000_000,
   /** Milliseconds between notes of how far the database has come; what is made meanwhile is well within that margin. */
@@ -318,6 +324,9 @@ export const limits = {
   hitStopMs: 1500,
   /** Milliseconds between looks at the database's clock, which months are of. */
   clockEveryMs: 5000,
+  /** Days after which a day's clicks are told in one, and months after which a month's are. */
+  clickHoursDays: 90,
+  clickDaysMonths: 24,
   /** Months that grants of hits are kept. */
   hitsMonths: 3,
   /** Milliseconds that an idle connection is kept: longer than the proxies in front keep theirs (60 s). */
@@ -359,8 +368,13 @@ export const limits = {
   hintCountEveryMs: 15_000,
   /** Milliseconds between removals of what is old: links long dead, the outbox, idempotency keys. */
   upkeepEveryMs: 3_600_000,
-  /** Milliseconds for one batch of it. */
-  upkeepMs: 30_000,
+  /** Milliseconds after the start until the first: the database has been reached, and those who waited are served. */
+  upkeepFirstMs: 2000,
+  /** Milliseconds for one step of it, and for all steps of one task: the rest waits for the next time. */
+  upkeepMs: 10_000,
+  upkeepTaskMs: 600_000,
+  /** Milliseconds to build an index beside the work: tens of millions of rows. */
+  indexMs: 3_600_000,
   /** Milliseconds for a clean stop; orchestrators kill after 10 s. */
   stopMs: 8000,
   /** Milliseconds between two signs of life of a worker, and between the looks of the primary process for them. */

@@ -4,15 +4,16 @@ import './processes/no-inspector.ts'
 import cluster from 'node:cluster'
 import type { BootResult } from './boot.ts'
 import { ConfigError, limits, loadConfig, type Config } from './config.ts'
+import { buildIndexes } from './connections/indexes.ts'
 import { openPostgres } from './connections/postgres.ts'
 import { openRedis } from './connections/redis.ts'
 import { watchHighWater } from './links/high-water.ts'
-import { upkeep } from './links/upkeep.ts'
+import { chooseIndexes, upkeep } from './links/upkeep.ts'
 import { Refused } from './processes/refusal.ts'
 import { supervise } from './processes/supervisor.ts'
 import { readBuild, type Build } from './telemetry/build.ts'
 import { openLog, type Log, type OpenLog } from './telemetry/log.ts'
-import { createMetrics, type Metrics } from './telemetry/metrics.ts'
+import { createMetrics, type Metrics, type UpkeepPart } from './telemetry/metrics.ts'
 import { work } from './processes/worker.ts'
 
 const probeMs = 1000
@@ -40,12 +41,13 @@ async function primary(config: Config, { log, takeDropped, alone, write }: OpenL
   })
   const hasRedis = config.redisUrl !== undefined || config.redisSentinels !== undefined
   const redis = hasRedis ? openRedis(config, { onError: ignore, onCommand: ignore }) : undefined
-  keepUp(config, log)
+  const metrics = openMetrics(build, takeDropped)
   let watching = false
   const bootAndWatch = async (): Promise<BootResult> => {
     const result = await boot(config, log)
     if (!watching) {
       watching = true
+      keepUp(config, log, metrics)
       watchHighWater({
         sql: postgres,
         dataDir: config.dataDir,
@@ -62,33 +64,46 @@ async function primary(config: Config, { log, takeDropped, alone, write }: OpenL
     log,
     relay: alone ? write : undefined,
     build,
-    metrics: openMetrics(build, takeDropped),
+    metrics,
     workerFile: import.meta.filename,
     boot: bootAndWatch,
     probes: { postgres: () => postgres.query('select 1'), redis: redis && (() => redis.ping()) },
   })
 }
 
-/** What is old is removed hourly, by one process of all; nobody waits for it, and what fails is tried an hour later. */
-function keepUp(config: Config, log: Log): void {
+/** Indexes and what is old, soon after the start and hourly, by one process of all; nobody waits for it. */
+function keepUp(config: Config, log: Log, metrics: Metrics): void {
+  const onFailure = (task: UpkeepPart, err: unknown): void => {
+    metrics.upkeepFailures.inc({ task })
+    log.warn({ err, task }, 'a part of the upkeep failed; it is tried again in an hour')
+  }
   const run = async (): Promise<void> => {
-    const db = openPostgres({
-      url: config.databaseUrl,
-      name: 'quicklink-upkeep',
-      maxConnections: 1,
-      connectMs: probeMs,
-      queryMs: limits.upkeepMs,
-      onError: () => undefined,
-    })
+    const { databaseUrl: url } = config
+    const connectMs = probeMs
+    await buildIndexes({ url, connectMs, buildMs: limits.indexMs }, chooseIndexes).then(
+      (built) => {
+        if (built.length > 0) log.info({ built }, 'built indexes')
+      },
+      (error: unknown) => {
+        onFailure('indexes', error)
+      },
+    )
+    const own = { name: 'quicklink-upkeep', maxConnections: 1, queryMs: limits.upkeepMs }
+    const db = openPostgres({ url, connectMs, ...own, onError: () => undefined })
     try {
-      log.info({ removed: await upkeep(db) }, 'removed what is old')
-    } catch (error) {
-      log.warn({ err: error }, 'what is old could not be removed')
+      log.info({ rows: await upkeep(db, onFailure) }, 'kept up: rows removed, or folded')
     } finally {
       await db.close()
     }
   }
-  setInterval(() => void run(), limits.upkeepEveryMs).unref()
+  let running: Promise<void> | undefined
+  const start = (): void => {
+    running ??= run().finally(() => {
+      running = undefined
+    })
+  }
+  setTimeout(start, limits.upkeepFirstMs).unref()
+  setInterval(start, limits.upkeepEveryMs).unref()
 }
 
 async function worker(config: Config, { log, takeDropped }: OpenLog): Promise<void> {

@@ -40,7 +40,7 @@ try {
   }
   await sql.query('vacuum analyze')
   const [size] = await sql.query<{ rows: number }>('select count(*) as rows from clicks')
-  const page = { scope: null, limit: links, beforeId: undefined, q: undefined, enabled: undefined }
+  const page = { scope: null, limit: links, beforeId: undefined, enabled: undefined }
   console.log(`${links} links, ${years} years, ${size?.rows.toLocaleString('en')} rows of clicks; medians of ${rounds}`)
   console.log(`page, by the sum of the hours: ${await medianMs(() => sql.query(sums))}`)
   console.log(`page, by the totals:           ${await medianMs(() => listLinks(sql, page))}`)

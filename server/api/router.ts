@@ -6,6 +6,7 @@ import type { Postgres } from '../connections/postgres.ts'
 import { unavailable } from '../errors.ts'
 import { linksRouter } from '../links/api.ts'
 import { everyoneAdmitted, type Admission, type Announcer, type Preparation } from '../links/change-link.ts'
+import { createSearch } from '../links/search.ts'
 import type { TermsOf } from '../links/terms.ts'
 import { authenticator } from '../tenants/keys.ts'
 import { sealedCursors } from './cursors.ts'
@@ -37,6 +38,7 @@ export function apiRouter(deps: ApiDeps): Router {
     termsOf: deps.termsOf ?? (() => Promise.resolve({ monthlyHits: null, lifeDays: null })),
     prepareMs: config.apiDbTimeoutMs,
     publicUrl: config.publicUrl,
+    search: createSearch(sql),
     cursors: sealedCursors(deps.boot.salt),
   })
 

@@ -11,13 +11,15 @@ import {
   type Caller,
 } from '../api/http.ts'
 import type { Cursors } from '../api/cursors.ts'
+import { readClicks } from '../clicks/history.ts'
 import { QuickLinkError } from '../errors.ts'
 import { parseCode, type Code } from '../link.ts'
 import { changeLink, createLink, deleteLink, orRelease, type WriteDeps } from './change-link.ts'
 import { parseDestination } from './destination.ts'
 import { idempotencyKey } from './idempotency.ts'
 import { clicksRange, clicksSchema, createSchema, listSchema, parseCustomCode, patchSchema } from './input.ts'
-import { listLinks, readClicks, readLink, type LinkPatch, type LinkRow, type Scope } from './store.ts'
+import type { Search } from './search.ts'
+import { listLinks, readLink, type LinkPatch, type LinkRow, type Scope } from './store.ts'
 import { agreedExpiry, agreedHits, type TermsOf } from './terms.ts'
 
 export interface LinksApiDeps extends WriteDeps {
@@ -25,6 +27,7 @@ export interface LinksApiDeps extends WriteDeps {
   readonly publicUrl: string
   readonly termsOf: TermsOf
   readonly cursors: Cursors
+  readonly search: Search
 }
 
 export function linksRouter(deps: LinksApiDeps): Router {
@@ -72,13 +75,11 @@ async function list(deps: LinksApiDeps, request: Request, response: Response): P
   const { limit, cursor, q, enabled, tenant } = parseQuery(listSchema, request)
   const scope = listScope(callerOf(response), tenant)
   const pages = scope === null ? ['links'] : ['links', scope]
-  const { rows, nextId } = await listLinks(deps.db, {
-    scope,
-    limit,
-    beforeId: cursor === undefined ? undefined : deps.cursors.open(pages, cursor),
-    q: q === '' ? undefined : q,
-    enabled,
-  })
+  const beforeId = cursor === undefined ? undefined : deps.cursors.open(pages, cursor)
+  const query = { scope, limit, beforeId, enabled }
+  const { rows, nextId } = q
+    ? await deps.search(callerOf(response).tenant, q, (sql, match) => listLinks(sql, query, match))
+    : await listLinks(deps.db, query)
   sendJson(response, 200, {
     items: rows.map((row) => present(deps, row)),
     nextCursor: nextId === undefined ? null : deps.cursors.seal(pages, nextId),

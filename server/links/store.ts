@@ -3,6 +3,7 @@ import { limits } from '../config.ts'
 import type { Sql } from '../connections/postgres.ts'
 import { QuickLinkError } from '../errors.ts'
 import { absent, type Code, type Known } from '../link.ts'
+import type { Match } from './search.ts'
 import type { Mint } from './shortcode.ts'
 
 export interface LinkRow {
@@ -107,11 +108,15 @@ export interface ListQuery {
   readonly limit: number
   /** Links with a smaller id: newest first, and what is created meanwhile shifts no page. */
   readonly beforeId: number | undefined
-  readonly q: string | undefined
   readonly enabled: boolean | undefined
 }
 
-export async function listLinks(sql: Sql, query: ListQuery): Promise<{ rows: LinkRow[]; nextId: number | undefined }> {
+export interface LinksPage {
+  readonly rows: readonly LinkRow[]
+  readonly nextId: number | undefined
+}
+
+export async function listLinks(sql: Sql, query: ListQuery, match?: Match): Promise<LinksPage> {
   const values: unknown[] = []
   const where = ['deleted_at is null']
   const add = (value: unknown, condition: (parameter: string) => string): void => {
@@ -122,8 +127,7 @@ export async function listLinks(sql: Sql, query: ListQuery): Promise<{ rows: Lin
   add(query.scope, (p) => `tenant = ${p}`)
   add(query.beforeId, (p) => `id < ${p}`)
   add(query.enabled, (p) => `enabled = ${p}`)
-  const pattern = query.q === undefined ? undefined : `%${query.q.replace(/[\\%_]/g, '\\$&')}%`
-  add(pattern, (p) => `(code ilike ${p} or url ilike ${p})`)
+  if (match) add(match.pattern, match.condition)
   values.push(query.limit + 1)
   const rows = await sql.query<LinkRow>(
     `select ${columns} from links where ${where.join(' and ')} order by id desc limit $${values.length}`,
@@ -182,19 +186,3 @@ async function updateOne(
   )
   return row
 }
-
-export interface ClicksQuery {
-  readonly linkId: number
-  readonly from: Date
-  readonly to: Date
-  readonly by: 'hour' | 'day'
-}
-
-/** Buckets without a click are left out. The bucket that `from` falls into counts whole. */
-export const readClicks = (sql: Sql, query: ClicksQuery): Promise<{ at: Date; clicks: number }[]> =>
-  sql.query(
-    `select date_trunc($4, hour, 'UTC') as at, sum(clicks)::bigint as clicks from clicks
-     where link_id = $1 and hour >= date_trunc($4, $2::timestamptz, 'UTC') and hour < $3
-     group by 1 order by 1`,
-    [query.linkId, query.from, query.to, query.by],
-  )

@@ -9,6 +9,10 @@ beforeAll(async () => {
 })
 afterAll(() => api.close())
 
+const failed: [task: string, error: unknown][] = []
+const onFailure = (task: string, error: unknown): void => {
+  failed.push([task, error])
+}
 const url = 'https://example.com/'
 const codes = async (): Promise<string[]> =>
   (await api.db.query<{ code: string }>('select code from links order by code')).map((row) => row.code)
@@ -31,10 +35,11 @@ test('links go 30 days after they expired or were deleted, with their clicks, an
   expect(taken.status).toBe(409)
   const announcedBefore = await api.db.query('select from outbox')
 
-  expect(await upkeep(api.db)).toMatchObject({ links: 2 })
+  expect(await upkeep(api.db, onFailure)).toMatchObject({ links: 2 })
 
   expect(await codes()).toEqual(['alive', 'deleted-lately', 'expired-lately'])
   expect(await api.db.query('select from clicks')).toHaveLength(3)
+  expect(await api.db.query('select from click_totals')).toHaveLength(3)
   expect(await api.db.query('select from outbox')).toHaveLength(announcedBefore.length)
   const created = await api.create({ url, code: 'deleted-long-ago' }, { key: acme })
   expect([created.status, created.body.clicks]).toEqual([201, 0])
@@ -50,7 +55,7 @@ test('idempotency keys and the outbox are kept as long as they are needed, and n
   const [old] = await api.db.query<{ n: number }>('select count(*) as n from outbox')
   await api.create({ url })
 
-  expect(await upkeep(api.db)).toMatchObject({ links: 0, idempotencyKeys: 1, outbox: old?.n })
+  expect(await upkeep(api.db, onFailure)).toMatchObject({ links: 0, idempotencyKeys: 1, outbox: old?.n })
   expect(await api.db.query('select key from idempotency_keys')).toEqual([{ key: 'new' }])
   expect(await api.db.query('select from outbox')).toHaveLength(1)
 })
@@ -63,7 +68,7 @@ test('grants of hits and spools go when nobody can speak of them any more', asyn
     `insert into click_spools (id, last_batch, clicks, closed_at) values
        (gen_random_uuid(), 1, 1, now() - interval '8 days'), (gen_random_uuid(), 1, 1, now()), (gen_random_uuid(), 1, 1, null)`,
   )
-  expect(await upkeep(api.db)).toMatchObject({ hits: 1, spools: 1 })
+  expect(await upkeep(api.db, onFailure)).toMatchObject({ hits: 1, spools: 1 })
   expect(await api.db.query('select from click_spools')).toHaveLength(2)
 })
 
@@ -71,6 +76,44 @@ test('more than one batch is worked off, by one process at a time', async () => 
   await api.db.query(
     `insert into links (code, url, deleted_at) select 'bulk-' || n, '${url}', now() - interval '40 days' from generate_series(1, 2500) as n`,
   )
-  const [a, b] = await Promise.all([upkeep(api.db), upkeep(api.db)])
-  expect(a.links + b.links + (await upkeep(api.db)).links).toBe(2500)
+  const [a, b] = await Promise.all([upkeep(api.db, onFailure), upkeep(api.db, onFailure)])
+  expect(a.links + b.links + (await upkeep(api.db, onFailure)).links).toBe(2500)
+})
+
+const makeKeys = (count: number): Promise<unknown> =>
+  api.db.query(
+    `insert into idempotency_keys (tenant, key, body_hash, created_at)
+     select 'owner', 'k' || n, '', now() - interval '3 days' from generate_series(1, ${count}) as n`,
+  )
+const trouble = async (what: string): Promise<() => Promise<unknown>> => {
+  await api.db.query(
+    `create function trouble() returns trigger language plpgsql as $$ begin ${what}; return old; end $$;
+     create trigger trouble before delete on idempotency_keys for each row execute function trouble()`,
+  )
+  return () => api.db.query('drop function trouble cascade')
+}
+
+test('a task that fails is told of, and those after it go on; the next time it goes on, too', async () => {
+  await makeKeys(5)
+  await api.db.query(`update outbox set at = now() - interval '1 year'`)
+  const end = await trouble(`raise exception 'no'`)
+  const worked = await upkeep(api.db, onFailure)
+  expect(failed).toMatchObject([['idempotencyKeys', { message: 'no' }]])
+  expect(worked.idempotencyKeys).toBe(0)
+  expect(worked.outbox).toBeGreaterThan(0)
+  expect(await api.db.query('select from outbox')).toHaveLength(0)
+  await end()
+  expect((await upkeep(api.db, onFailure)).idempotencyKeys).toBe(5)
+  expect(failed).toHaveLength(1)
+})
+
+test('what is too much for one statement is removed in smaller ones', async () => {
+  failed.length = 0
+  await makeKeys(100)
+  // All of them at once would take half a minute; the deadline of a statement here is two seconds.
+  const end = await trouble('perform pg_sleep(0.03)')
+  const before = await upkeep(api.db, onFailure)
+  await end()
+  expect(failed).toEqual([])
+  expect(before.idempotencyKeys).toBe(100)
 })

@@ -1,111 +1,98 @@
-// What grows and is no longer needed, removed a batch at a time. One process at a time: each batch takes the lock, and
-// whoever does not get it leaves the work to the holder.
+// What grows and is no longer needed, worked off in small steps. One process at a time: each step takes the lock, and
+// whoever does not get it leaves the work to the holder. A task that fails is told of and tried again the next time; the
+// others go on. A step that was too much for its time is tried again smaller.
+import { clickIndexes, foldIntoDays, foldIntoMonths, removeDeadClicks, type Step } from '../clicks/history.ts'
 import { limits } from '../config.ts'
-import type { Postgres, Sql } from '../connections/postgres.ts'
+import type { Choose } from '../connections/indexes.ts'
+import { sqlState, type Postgres, type Sql } from '../connections/postgres.ts'
+import { searchIndexes } from './search.ts'
 
-const batch = 1000
+/** What is built after the start, where it is missing. */
+export const chooseIndexes: Choose = async (add) => [...clickIndexes, ...(await searchIndexes(add))]
+
+/** Rows of a step. */
+const [most, least] = [1000, 10]
+/** A step that takes longer is followed by a smaller one. */
+const slowMs = 1000
 const upkeepLock = 7_105_002
 
-type Remove = (sql: Sql) => Promise<number>
+type Task = (sql: Sql, size: number) => Promise<Step>
 
-/** Links expired or deleted long ago go with their clicks, and their codes are free again. Caches have forgotten them. */
-export const purgeLinks: Remove = (sql) =>
-  count(
-    sql,
-    `with dead as (
-       select code from links
-       where deleted_at < now() - make_interval(days => $1) or expires_at < now() - make_interval(days => $1)
-       limit $2 for update skip locked
-     ), gone as (
-       delete from links using dead where links.code = dead.code returning links.id
-     ), forgotten as (
-       delete from clicks using gone where clicks.link_id = gone.id
-     )
-     select count(*) as count from gone`,
+const tasks = {
+  // Expired or deleted long ago: their codes are free again, and caches have forgotten them. Their clicks are the next task's.
+  links: remove(
+    'links',
+    'deleted_at < now() - make_interval(days => $1) or expires_at < now() - make_interval(days => $1)',
     limits.purgeAfterDays,
-  )
-
-export const pruneIdempotencyKeys: Remove = (sql) =>
-  count(
-    sql,
-    `with gone as (
-       delete from idempotency_keys where ctid = any (array(
-         select ctid from idempotency_keys where created_at < now() - make_interval(hours => $1) limit $2
-       )) returning 1
-     )
-     select count(*) as count from gone`,
+  ),
+  deadClicks: removeDeadClicks,
+  clickDays: foldIntoDays,
+  clickMonths: foldIntoMonths,
+  idempotencyKeys: remove(
+    'idempotency_keys',
+    'created_at < now() - make_interval(hours => $1)',
     limits.idempotencyHours,
-  )
+  ),
+  outbox: remove('outbox', 'at < now() - make_interval(hours => $1)', limits.outboxHours),
+  // Grants of months that are long over.
+  hits: remove('hits', 'month < now() - make_interval(months => $1)', limits.hitsMonths),
+  // Spools whose files are gone, when no statement about them can be under way any more.
+  spools: remove('click_spools', 'closed_at < now() - make_interval(days => $1)', limits.spoolDays),
+} satisfies Record<string, Task>
 
-export const pruneOutbox: Remove = (sql) =>
-  count(
-    sql,
-    `with gone as (
-       delete from outbox where ctid = any (array(
-         select ctid from outbox where at < now() - make_interval(hours => $1) limit $2
-       )) returning 1
-     )
-     select count(*) as count from gone`,
-    limits.outboxHours,
-  )
+type TaskName = keyof typeof tasks
+const names = Object.keys(tasks) as TaskName[]
 
-/** Grants of months that are long over. */
-export const pruneHits: Remove = (sql) =>
-  count(
-    sql,
-    `with gone as (
-       delete from hits where ctid = any (array(
-         select ctid from hits where month < now() - make_interval(months => $1) limit $2
-       )) returning 1
-     )
-     select count(*) as count from gone`,
-    limits.hitsMonths,
-  )
-
-/** Spools whose files are gone, when no statement about them can be under way any more. */
-export const pruneSpools: Remove = (sql) =>
-  count(
-    sql,
-    `with gone as (
-       delete from click_spools where ctid = any (array(
-         select ctid from click_spools where closed_at < now() - make_interval(days => $1) limit $2
-       )) returning 1
-     )
-     select count(*) as count from gone`,
-    limits.spoolDays,
-  )
-
-async function count(sql: Sql, text: string, age: number): Promise<number> {
-  const [row] = await sql.query<{ count: number }>(text, [age, batch])
-  return row?.count ?? 0
+/** Rows that each task has worked off. Never rejects. */
+export async function upkeep(
+  db: Postgres,
+  onFailure: (task: TaskName, error: unknown) => void,
+): Promise<Record<TaskName, number>> {
+  const worked = Object.fromEntries(names.map((task) => [task, 0])) as Record<TaskName, number>
+  for (const task of names) {
+    try {
+      for await (const rows of steps(db, tasks[task])) worked[task] += rows
+    } catch (error) {
+      onFailure(task, error)
+    }
+  }
+  return worked
 }
 
-export interface Upkept {
-  readonly links: number
-  readonly idempotencyKeys: number
-  readonly outbox: number
-  readonly hits: number
-  readonly spools: number
-}
-
-export async function upkeep(db: Postgres): Promise<Upkept> {
-  return {
-    links: await inBatches(db, purgeLinks),
-    idempotencyKeys: await inBatches(db, pruneIdempotencyKeys),
-    outbox: await inBatches(db, pruneOutbox),
-    hits: await inBatches(db, pruneHits),
-    spools: await inBatches(db, pruneSpools),
+/** Until nothing is left, or the task's time is over: the rest is the next time's. */
+async function* steps(db: Postgres, task: Task): AsyncGenerator<number> {
+  const endMs = performance.now() + limits.upkeepTaskMs
+  let size = most
+  for (let more = true; more && performance.now() < endMs;) {
+    const beganMs = performance.now()
+    try {
+      const step = await db.transaction(async (sql) => {
+        const [lock] = await sql.query<{ mine: boolean }>(`select pg_try_advisory_xact_lock(${upkeepLock}) as mine`)
+        return lock?.mine ? task(sql, size) : { rows: 0, more: false }
+      })
+      more = step.more
+      yield step.rows
+    } catch (error) {
+      if (size === least || sqlState(error) !== cancelled) throw error
+      size = least
+    }
+    if (performance.now() - beganMs > slowMs) size = Math.max(least, Math.floor(size / 2))
   }
 }
 
-async function inBatches(db: Postgres, remove: Remove): Promise<number> {
-  let total = 0
-  for (;;) {
-    const removed = await db.transaction(async (sql) => {
-      const [lock] = await sql.query<{ mine: boolean }>(`select pg_try_advisory_xact_lock(${upkeepLock}) as mine`)
-      return lock?.mine ? remove(sql) : 0
-    })
-    total += removed
-    if (removed < batch) return total
+/** SQLSTATE of a statement that reached its deadline. */
+const cancelled = '57014'
+
+function remove(table: string, isOld: string, age: number): Task {
+  const text = `with gone as (
+      delete from ${table} where ctid = any (array(
+        select ctid from ${table} where ${isOld} limit $2 for update skip locked
+      )) returning 1
+    )
+    select count(*) as rows from gone`
+  return async (sql, size) => {
+    const [row] = await sql.query<{ rows: number }>(text, [age, size])
+    const rows = row?.rows ?? 0
+    return { rows, more: rows === size }
   }
 }

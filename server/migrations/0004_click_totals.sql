@@ -28,8 +28,9 @@ begin
     returning link_id, total.xmax = 0 as is_first
   )
   -- Clicks that come when their link is gone already.
-  insert into dead_links select link_id from added
-  where is_first and not exists (select from links where id = link_id) on conflict do nothing;
+  insert into dead_links select link_id from added where is_first and not exists (select from links where id = link_id)
+  -- Held until this is committed, so that nobody takes the link off the list meanwhile.
+  on conflict (id) do update set id = excluded.id;
 end $$;
 
 create function ql_total_clicks() returns trigger language plpgsql as $$

@@ -23,6 +23,8 @@ const fallbackReasons = ['error', 'timeout', 'open', 'untrusted'] as const
 const dependencies = ['redis', 'postgres'] as const
 const breakerStates = ['closed', 'open', 'half_open'] as const
 const redisCommands = ['get', 'set', 'del', 'eval', 'scan', 'publish', 'ping', 'other'] as const
+const upkeepParts = ['indexes', 'links', 'deadClicks', 'clickDays', 'clickMonths', 'idempotencyKeys', 'outbox', 'hits', 'spools'] as const // prettier-ignore
+export type UpkeepPart = (typeof upkeepParts)[number]
 const shedReasons = ['flights', 'db_queue', 'redis_queue', 'api_queue', 'fills', 'connections', 'other'] as const
 const tenantTiers = ['standard', 'plus', 'unlimited', 'aggregate', 'address'] as const
 
@@ -72,6 +74,8 @@ export interface Metrics {
   readonly dbBatchSize: Distribution
   readonly shed: LabelledTotal<{ reason: typeof shedReasons }>
   readonly tierConfigured: LabelledLevel<{ tier: readonly ['local', 'redis', 'postgres'] }>
+  /** Of the primary process. */
+  readonly upkeepFailures: LabelledTotal<{ task: typeof upkeepParts }>
   readonly workerRestarts: Total
   readonly workersServing: Level
   readonly logDropped: Total
@@ -110,6 +114,14 @@ export function createMetrics(options: MetricsOptions = {}): Metrics {
     ...coherenceMetrics(registry),
     ...limitMetrics(registry),
     ...databaseMetrics(registry),
+    upkeepFailures: labelledTotal(
+      registry,
+      'quicklink_upkeep_failures_total',
+      'Parts of the hourly upkeep that failed',
+      {
+        task: upkeepParts,
+      },
+    ),
     workerRestarts: total(registry, 'quicklink_worker_restarts_total', 'Workers that died and were replaced'),
     workersServing: level(
       registry,

@@ -1,0 +1,143 @@
+// Searching: by parts of a code or URL where pg_trgm is there, by their beginnings where not; and what one tenant's searches
+// may take from others.
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { limits } from '../config.ts'
+import { buildIndexes } from '../connections/indexes.ts'
+import { openPostgres, type Postgres } from '../connections/postgres.ts'
+import { adminUrlOf, freshDatabase, waitFor } from '../testing/services.ts'
+import { codesOf, expectProblem, startApi, type Api } from './api.stub.ts'
+import { chooseIndexes } from './upkeep.ts'
+
+const build = (url: string): Promise<string[]> => buildIndexes({ url, connectMs: 2000, buildMs: 30_000 }, chooseIndexes)
+const found = async (api: Api, q: string, key?: string): Promise<string[]> =>
+  codesOf(await api.call('GET', `/links?q=${encodeURIComponent(q)}`, key === undefined ? {} : { key })).sort()
+const links = [
+  ['Sale-24', 'https://www.shop.example/Winter/Sale'],
+  ['papers', 'http://docs.example/shop/Manual'],
+] as const
+
+describe('with pg_trgm', () => {
+  let api: Api
+  let hand: Postgres
+  let databaseUrl: string
+  beforeAll(async () => {
+    databaseUrl = await freshDatabase()
+    api = await startApi({ databaseUrl })
+    const onError = (): void => undefined
+    hand = openPostgres({ url: adminUrlOf(databaseUrl), name: 'hand', maxConnections: 2, connectMs: 2000, queryMs: 60_000, onError }) // prettier-ignore
+    for (const [code, url] of links) await api.create({ url, code })
+    await hand.query(`insert into links (code, url) select 'many-' || n, 'https://example.org/' || md5(n::text) from generate_series(1, 20000) as n`) // prettier-ignore
+  })
+  afterAll(async () => {
+    await hand.close()
+    await api.close()
+  })
+
+  test('indexes are built once, and anew where one was begun and not finished', async () => {
+    expect(await build(databaseUrl)).toContain('links_by_part')
+    expect(await build(databaseUrl)).toEqual([])
+    await hand.query(`update pg_index set indisvalid = false where indexrelid = 'links_by_part'::regclass`)
+    expect(await build(databaseUrl)).toEqual(['links_by_part'])
+  })
+
+  test('q is a part of the code or the URL, without regard to case', async () => {
+    expect(await found(api, 'ALE')).toEqual(['Sale-24'])
+    expect(await found(api, 'shop')).toEqual(['Sale-24', 'papers'])
+    expect(await found(api, 'r/s')).toEqual(['Sale-24'])
+    expect(await found(api, 'nothing')).toEqual([])
+  })
+
+  test('it is found by the index among very many', async () => {
+    await hand.query('vacuum analyze links')
+    const plan = await hand.query(
+      `explain select * from links where deleted_at is null
+         and lower(code || E'\\n' || left(url, ${limits.searchedChars}) collate "C") like '%winter%' order by id desc limit 21`,
+    )
+    expect(JSON.stringify(plan)).toContain('links_by_part')
+    expect(await found(api, 'winter')).toEqual(['Sale-24'])
+  })
+
+  test("one tenant's worst searches, four at a time, are one at a time, each within its deadline, and others' calls go on", async () => {
+    const [attacker, honest] = [await api.addTenant('attacker'), await api.addTenant('honest')]
+    await hand.query(
+      `insert into links (code, url, tenant) select 'a-' || n, 'https://a.example/' || repeat('a', 8000), 'attacker' from generate_series(1, 1000) as n`,
+    )
+    const { body } = await api.create({ url: 'https://example.org/' }, { key: honest })
+    const worst = `/links?q=${'a'.repeat(199)}b`
+    const life = { over: false, most: 0 }
+    const statuses = new Set<number>()
+    const attack = async (): Promise<void> => {
+      while (!life.over) statuses.add((await api.call('GET', worst, { key: attacker })).status)
+    }
+    const attacks = Array.from({ length: 4 }, attack)
+    const watch = (async () => {
+      while (!life.over) {
+        const [row] = await hand.query<{ n: number }>(
+          `select count(*) as n from pg_stat_activity where datname = current_database() and state = 'active'
+             and query like '%from links where%like%' and pid <> pg_backend_pid()`,
+        )
+        life.most = Math.max(life.most, row?.n ?? 0)
+      }
+    })()
+    for (let n = 0; n < 30; n++) {
+      expect((await api.call('GET', `/links/${body.code}`, { key: honest })).status).toBe(200)
+      expect((await api.call('GET', '/links', { key: honest })).status).toBe(200)
+      expect((await api.call('GET', '/links?q=example', { key: honest })).status).toBe(200)
+    }
+    life.over = true
+    await Promise.all([...attacks, watch])
+    expect(life.most).toBeLessThanOrEqual(2)
+    expect(statuses).toContain(429)
+    for (const status of statuses) expect([200, 429, 503]).toContain(status)
+  })
+
+  test('a search that takes too long is told so; while another process searches for the tenant, it waits', async () => {
+    const key = await api.addTenant('slow')
+    const [held, letGo] = [Promise.withResolvers<undefined>(), Promise.withResolvers<undefined>()]
+    const elsewhere = hand.transaction(async (sql) => {
+      await sql.query(`select pg_advisory_xact_lock(7105005, hashtext('slow'))`)
+      held.resolve(undefined)
+      await letGo.promise
+    })
+    await held.promise
+    const busy = await api.call('GET', '/links?q=a', { key })
+    expectProblem(busy, 429, 'rate_limited')
+    expect(busy.headers.get('Retry-After')).toBe('1')
+    letGo.resolve(undefined)
+    await elsewhere
+    expect((await api.call('GET', '/links?q=a', { key })).status).toBe(200)
+
+    const lock = hand.transaction(async (sql) => {
+      await sql.query('lock table links in access exclusive mode')
+      await waitFor(async () => {
+        const late = await api.call('GET', '/links?q=a', { key })
+        expectProblem(late, 503, 'unavailable')
+        expect(late.body.detail).toContain('takes too long')
+        return true
+      })
+    })
+    await lock
+  })
+})
+
+test('where pg_trgm is forbidden, codes and URLs are found by their beginning, the scheme and www. aside, by an index', async () => {
+  const databaseUrl = await freshDatabase()
+  const api = await startApi({ databaseUrl })
+  const admin = openPostgres({ url: adminUrlOf(databaseUrl), name: 'hand', maxConnections: 1, connectMs: 2000, queryMs: 60_000, onError: () => undefined }) // prettier-ignore
+  const name = new URL(databaseUrl).pathname.slice(1)
+  // The owner of a database may add what is trusted.
+  await admin.query(`alter database ${name} owner to postgres`)
+  await admin.query('grant usage, create on schema public to quicklink')
+  for (const [code, url] of links) await api.create({ url, code })
+  await admin.query(`insert into links (code, url) select 'many-' || n, 'https://example.org/' || md5(n::text) from generate_series(1, 20000) as n`) // prettier-ignore
+  expect(await build(databaseUrl)).toEqual(expect.arrayContaining(['links_by_host', 'links_by_code']))
+  expect(await found(api, 'sale')).toEqual(['Sale-24'])
+  expect(await found(api, 'SHOP.example/w')).toEqual(['Sale-24'])
+  expect(await found(api, 'https://www.shop')).toEqual(['Sale-24'])
+  expect(await found(api, 'manual')).toEqual([])
+  await admin.query('analyze links')
+  const plan = await admin.query(`explain select * from links where deleted_at is null and lower(code) like 'sale%'`)
+  expect(JSON.stringify(plan)).toContain('links_by_code')
+  await admin.close()
+  await api.close()
+})
