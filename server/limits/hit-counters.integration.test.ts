@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import { openRedis, type RedisConnection } from '../connections/redis.ts'
 import type { Code } from '../link.ts'
 import { freshRedis, redisCommand, startRedisServer, waitFor } from '../testing/services.ts'
-import { counterKey, createHitCounters, runKey, type HitCounters, type Terms } from './hit-counters.ts'
+import { counterKey, createHitCounters, type HitCounters, type Terms } from './hit-counters.ts'
 
 const ignore = (): undefined => undefined
 const month = '2026-11'
@@ -104,9 +104,10 @@ describe('a counter', () => {
   })
 })
 
+const scans = (stats: string): string | undefined => /cmdstat_scan:calls=(\d+)/.exec(stats)?.[1]
+
 describe('a Redis', () => {
-  it('is named by its run id, and asked for nothing before it is verified on this connection', async () => {
-    expect(await get(runKey)).toBe(/run_id:(\w+)/.exec(await redis.info('server'))?.[1])
+  it('is asked for nothing before it is known who it is, on this connection', async () => {
     const other = await connect(url)
     expect(await other.counters.take(terms(), month)).toBe('refused')
     await other.counters.prepare()
@@ -114,23 +115,56 @@ describe('a Redis', () => {
     other.redis.close()
   })
 
-  it('whose counters another server wrote loses them all before one is believed', async () => {
-    await fill(100)
-    const set = redis.script('testSet', `redis.call('SET', KEYS[1], ARGV[1])`)
-    await set([runKey], ['somebody-else'])
-    expect(await counters.take(terms(), month)).toBe('refused')
-    expect(await get(counter)).toBe('97')
-    await counters.prepare()
-    expect(await get(counter)).toBeNull()
-    expect(await counters.take(terms(), month)).toMatchObject({ units: 0 })
-  })
+  it.each(['run', 'owner'])(
+    'whose counter another server made (%s) believes none of it, and is not scanned',
+    async (field) => {
+      await fill(100)
+      const before = scans(await redis.info('commandstats'))
+      const set = redis.script('testSet', `redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])`)
+      await set([`${counter}:of`], [field, field === 'run' ? 'another-run' : '7:another-replication'])
+      expect(await counters.left('abc' as Code, 7, month)).toBe(0)
+      expect(await counters.giveBack(terms(), month, 3)).toBe(false)
+      expect(await counters.take(terms(), month)).toEqual({ units: 0, granted: -1, surplus: 0 })
+      expect(await get(counter)).toBeNull()
+      expect(await fill(100)).toMatchObject({ units: 3 })
+      expect(scans(await redis.info('commandstats'))).toBe(before)
+    },
+  )
 
-  it('that was flushed is refused, and then starts from nothing', async () => {
+  it('that was flushed starts from nothing', async () => {
     await fill(100)
     await redis.unlinkMatching('*')
-    expect(await fill(100)).toBe('refused')
-    await counters.prepare()
-    expect(await counters.take(terms(), month)).toMatchObject({ units: 0, granted: -1 })
+    expect(await counters.take(terms(), month)).toEqual({ units: 0, granted: -1, surplus: 0 })
+    expect(await fill(100)).toMatchObject({ units: 3, granted: 100 })
+  })
+
+  it('that holds something else under the counter’s names has no counter there', async () => {
+    const set = redis.script('testList', `redis.call('DEL', KEYS[1]) redis.call('LPUSH', KEYS[1], 'a')`)
+    for (const key of [counter, `${counter}:of`]) {
+      await fill(100)
+      await set([key], [])
+      expect(await counters.giveBack(terms(), month, 3)).toBe(false)
+      expect(await counters.take(terms(), month)).toEqual({ units: 0, granted: -1, surplus: 0 })
+      expect(await fill(100)).toMatchObject({ units: 3 })
+      await redis.unlink([counter, `${counter}:of`])
+    }
+  })
+
+  it('lets an older version of QuickLink spend of the same counter, and no unit twice', async () => {
+    // What the version before looked at: the run in a key of its own, and of the counter only the owner.
+    const [server, replication] = await Promise.all([redis.info('server'), redis.info('replication')])
+    const owner = `7:${/master_replid:(\w+)/.exec(replication)?.[1]}`
+    const older = redis.script(
+      'testOlder',
+      `
+      if redis.call('HGET', KEYS[2], 'owner') ~= ARGV[1] then return -1 end
+      return redis.call('DECRBY', KEYS[1], 5)`,
+    )
+    expect(/run_id:\w+/.test(server)).toBe(true)
+    await fill(100)
+    expect(await older([counter, `${counter}:of`], [owner])).toBe(92)
+    expect(await counters.take(terms(), month)).toMatchObject({ units: 2 })
+    expect(await get(counter)).toBe('90')
   })
 
   it('that comes back with an older snapshot does not repeat what it handed out', async () => {

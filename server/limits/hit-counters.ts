@@ -2,10 +2,10 @@
 // it `…:of`, a hash that says whose they are. Whatever of the two is missing or of somebody else is worth nothing: what
 // Redis loses is lost to the advance.
 //
-// What Redis repeats must not be handed out again. `ql:v1:run` names the server whose counters are valid, by its run id;
-// a restart, an older snapshot, a failover, another server all show as another run id. Every script compares it with what
-// this process has verified on this connection. `prepare` verifies: where the ids differ it first unlinks every counter.
-// A server that was a replica in between keeps its run id; its replication id is another one, and stands in `…:of`.
+// What Redis repeats must not be handed out again. `…:of` names the server that the counter was made by, by its run id and
+// its replication id: a restart, an older snapshot, a failover, another server all show as another run id, and a server
+// that was a replica in between as another replication id. A process reads both on every connection that it makes, and
+// every script compares them: a counter of before is worth nothing, and is in the way of nobody.
 import { readFileSync } from 'node:fs'
 import type { RedisConnection } from '../connections/redis.ts'
 import type { Code } from '../link.ts'
@@ -28,7 +28,7 @@ export interface Taken {
 }
 
 export interface HitCounters {
-  /** Verifies the server at the other end of this connection, once. Never rejects: unverified, nothing is taken. */
+  /** Asks who is at the other end of this connection, once. Never rejects: while that is not known, nothing is taken. */
   prepare(): Promise<void>
   /**
    * `refused`: certainly nothing was done. Rejects where that is not certain, and then what it added or took is forfeited:
@@ -42,56 +42,48 @@ export interface HitCounters {
   /** False: certainly not taken back. */
   giveBack(terms: Terms, month: string, units: number): Promise<boolean>
   /** What is left, to be shown; undefined where it is not valid or nobody can say. */
-  left(code: Code, month: string): Promise<number | undefined>
+  left(code: Code, linkId: number, month: string): Promise<number | undefined>
 }
 
-type Redis = Pick<RedisConnection, 'ready' | 'connection' | 'info' | 'getEach' | 'script' | 'unlinkMatching'>
+type Redis = Pick<RedisConnection, 'ready' | 'connection' | 'info' | 'script'>
 
-interface Verified {
+interface Server {
   readonly connection: number
   readonly runId: string
   readonly replicationId: string
 }
 
-export const runKey = 'ql:v1:run'
 export const counterKey = (code: string, month: string): string => `links:${code}:hits:${month}`
 const keysOf = (code: Code, month: string): string[] => {
   const counter = counterKey(code, month)
-  return [runKey, counter, `${counter}:of`]
+  return [counter, `${counter}:of`]
 }
 
 const lua = (name: string): string => readFileSync(new URL(`${name}.lua`, import.meta.url), 'utf8')
-const claimLua = `
-if (redis.call('GET', KEYS[1]) or '') ~= ARGV[1] then return 0 end
-redis.call('SET', KEYS[1], ARGV[2])
-return 1`
+const leftLua = `
+local of = redis.pcall('HMGET', KEYS[2], 'owner', 'run')
+if of[1] ~= ARGV[3] .. ':' .. ARGV[2] or of[2] ~= ARGV[1] then return 0 end
+return tonumber(redis.call('GET', KEYS[1]) or 0)`
 
 export function createHitCounters(redis: Redis, ask: AskRedis): HitCounters {
   const takeHits = redis.script('qlTakeHits', lua('take_hits'))
   const returnHits = redis.script('qlReturnHits', lua('return_hits'))
-  const claim = redis.script('qlClaimRun', claimLua)
-  let verified: Verified | undefined
+  const hitsLeft = redis.script('qlHitsLeft', leftLua)
+  let known: Server | undefined
 
-  const verify = async (): Promise<void> => {
+  const look = async (): Promise<void> => {
     const { connection } = redis
     const [server, replication] = await Promise.all([redis.info('server'), redis.info('replication')])
     const runId = /^run_id:(\w+)/m.exec(server)?.[1]
     const replicationId = /^master_replid:(\w+)/m.exec(replication)?.[1]
     if (runId === undefined || replicationId === undefined) return
-    const [held] = await redis.getEach([runKey])
-    if (held !== runId) {
-      // No script adds a counter meanwhile: `ql:v1:run` refuses them all.
-      await redis.unlinkMatching('links:*:hits:*')
-      if ((await claim([runKey], [held ?? '', runId])) !== 1) return
-    }
-    if (redis.connection === connection) verified = { connection, runId, replicationId }
+    if (redis.connection === connection) known = { connection, runId, replicationId }
   }
-  const here = (): Verified | undefined =>
-    redis.ready && verified?.connection === redis.connection ? verified : undefined
+  const here = (): Server | undefined => (redis.ready && known?.connection === redis.connection ? known : undefined)
 
   return {
     async prepare() {
-      if (here() === undefined) await verify().catch(() => undefined)
+      if (here() === undefined) await look().catch(() => undefined)
     },
 
     async take({ code, linkId, version, limit }, month, add) {
@@ -99,12 +91,11 @@ export function createHitCounters(redis: Redis, ask: AskRedis): HitCounters {
       if (server === undefined) return 'refused'
       const args = [server.runId, server.replicationId, linkId, version, limit]
       const added = [add?.units ?? 0, add?.granted ?? 0, Math.max(1, Math.ceil(add?.lifeMs ?? 1))]
-      const reply = (await ask(() => takeHits(keysOf(code, month), [...args, ...added]))) as number[]
-      const [units = -1, , granted = -1, surplus = 0] = reply
-      if (units >= 0) return { units, granted, surplus }
-      // The counters went, or were exchanged, under this very connection: the next pass looks.
-      if (verified === server) verified = undefined
-      return 'refused'
+      const reply = await ask(() => takeHits(keysOf(code, month), [...args, ...added]))
+      if (!Array.isArray(reply) || !reply.every(Number.isSafeInteger))
+        throw new Error('Redis does not say what it gave')
+      const [units = 0, , granted = -1, surplus = 0] = reply as number[]
+      return { units, granted, surplus }
     },
 
     async giveBack({ code, linkId, limit }, month, units) {
@@ -114,11 +105,11 @@ export function createHitCounters(redis: Redis, ask: AskRedis): HitCounters {
       return (await ask(() => returnHits(keysOf(code, month), args))) === 1
     },
 
-    async left(code, month) {
+    async left(code, linkId, month) {
       const server = here()
       if (server === undefined) return undefined
-      const [run, left] = await ask(() => redis.getEach(keysOf(code, month).slice(0, 2)))
-      return run === server.runId ? Number(left ?? 0) : undefined
+      const args = [server.runId, server.replicationId, linkId]
+      return Number(await ask(() => hitsLeft(keysOf(code, month), args)))
     },
   }
 }

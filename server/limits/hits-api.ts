@@ -12,7 +12,7 @@ export interface HitsApiDeps {
   /** Writes what this process has counted; other processes write once a second. */
   readonly flushClicks: () => Promise<void>
   /** Left in Redis; undefined: nobody can say. */
-  readonly leftInRedis: (code: Code, month: string) => Promise<number | undefined>
+  readonly leftInRedis: (code: Code, linkId: number, month: string) => Promise<number | undefined>
   /** After so long without a hit nothing is in a process any more: it was served, went back, or is lost. */
   readonly settledMs: number
 }
@@ -39,7 +39,7 @@ async function hits(deps: HitsApiDeps, request: Request<{ code: string }>, respo
     remaining = limit - used
     if (granted >= limit && quietMs !== null && quietMs > deps.settledMs) {
       // Nothing more will be granted: what is not in Redis was lost.
-      const left = await deps.leftInRedis(link.code, month).catch(() => undefined)
+      const left = await deps.leftInRedis(link.code, link.id, month).catch(() => undefined)
       remaining = Math.min(remaining, left ?? remaining)
     }
     remaining = Math.max(0, remaining)

@@ -5,7 +5,7 @@ import { pause } from '../connections/pause.ts'
 import type { Code, Link } from '../link.ts'
 import type { VirtualTime } from '../testing/virtual-time.ts'
 import { DatabaseClock } from './database-clock.ts'
-import type { HitCounters, Taken, Terms } from './hit-counters.ts'
+import type { HitCounters, Terms } from './hit-counters.ts'
 import { createHitQuota, type HitQuota } from './hit-quota.ts'
 import { createHitSupply } from './hit-supply.ts'
 import type { Grant, Step as GrantStep } from './hits-store.ts'
@@ -45,6 +45,8 @@ interface Counter {
   version: number
   limit: number
   granted: number
+  /** Which server it was made by. */
+  run: number
 }
 
 const answerMs = 5
@@ -61,8 +63,8 @@ export class World {
   readonly #flaws: Flaws
   readonly #time: VirtualTime
   #link: Link
-  #redis = { run: 1, valid: 1, counters: new Map<string, Counter>() }
-  #snapshot: { valid: number; counters: Map<string, Counter> } | undefined
+  #redis = { run: 1, counters: new Map<string, Counter>() }
+  #snapshot: Map<string, Counter> | undefined
   #runs = 1
   #lossyUntilMs = 0
   #noPostgresUntilMs = 0
@@ -94,16 +96,15 @@ export class World {
         for (let n = 0; n < amount; n++) this.#ask(target)
         break
       case 'evict':
+      case 'flush':
         redis.counters.clear()
         break
-      case 'flush':
-        Object.assign(redis, { valid: 0, counters: new Map() })
-        break
       case 'snapshot':
-        this.#snapshot = structuredClone({ valid: redis.valid, counters: redis.counters })
+        this.#snapshot = structuredClone(redis.counters)
         break
       case 'restore':
-        if (this.#snapshot) this.#redis = { run: ++this.#runs, ...structuredClone(this.#snapshot) }
+        // A restart with older data, or a replica that lagged and is promoted: connections are made anew.
+        if (this.#snapshot) this.#redis = { run: ++this.#runs, counters: structuredClone(this.#snapshot) }
         break
       case 'kill':
         target.alive = false
@@ -158,24 +159,23 @@ export class World {
       return answer
     }
     if (fate === 'reply lost') run()
-    if (fate === 'late') setTimeout(run, this.#time.random() * 800)
+    if (fate === 'late')
+      setTimeout(
+        () => void new Promise((resolve) => void resolve(run())).catch(() => undefined),
+        this.#time.random() * 800,
+      )
     if (resends) return run()
     await pause(deadlineMs)
     throw new Error('no answer')
   }
 
   #process() {
-    let verified = 0
+    let known = 0
     const prepare = async (): Promise<void> => {
       await pause(this.#time.random() * answerMs)
-      const redis = this.#redis
-      if (redis.valid !== redis.run) {
-        redis.counters.clear()
-        redis.valid = redis.run
-      }
-      verified = redis.run
+      known = this.#redis.run
     }
-    const counters = this.#counters(() => verified)
+    const counters = this.#counters(() => known)
     const clock = new DatabaseClock(
       () => performance.now(),
       () => this.#databaseMs,
@@ -200,41 +200,57 @@ export class World {
     await Promise.all(this.#processes.map(({ quota }) => quota.close()))
   }
 
-  #counters(verified: () => number): Pick<HitCounters, 'take' | 'giveBack'> {
-    const { noRunCheck, resends, inherits } = this.#flaws
-    const refuses = (run: number): boolean => !noRunCheck && (this.#redis.valid !== run || this.#redis.run !== run)
+  #counters(known: () => number): Pick<HitCounters, 'take' | 'giveBack'> {
+    const { resends, inherits } = this.#flaws
     const ownerOf = ({ linkId }: Terms): string => (inherits ? 'anyone' : String(linkId))
+    // What is under way on a connection does not reach the server of the next one.
+    const onConnection = <T>(run: number, work: () => T): T => {
+      if (run !== this.#redis.run) throw new Error('the connection was lost')
+      return work()
+    }
     return {
       take: (terms, month, add) => {
-        const run = verified()
-        if (run !== this.#redis.run && !noRunCheck) return Promise.resolve('refused')
-        return this.#send(() => (refuses(run) ? 'refused' : this.#take(ownerOf(terms), terms, month, add)), resends)
+        const run = known()
+        if (run !== this.#redis.run) return Promise.resolve('refused')
+        return this.#send(() => onConnection(run, () => this.#take(ownerOf(terms), run, terms, month, add)), resends)
       },
       giveBack: (terms, month, units) => {
-        const run = verified()
-        if (run !== this.#redis.run && !noRunCheck) return Promise.resolve(false)
-        return this.#send(() => {
+        const run = known()
+        if (run !== this.#redis.run) return Promise.resolve(false)
+        const back = (): boolean => {
           const held = this.#redis.counters.get(month)
-          if (refuses(run) || held?.owner !== ownerOf(terms) || held.limit !== terms.limit) return false
+          if (!this.#isOf(held, ownerOf(terms), run) || held.limit !== terms.limit) return false
           held.left += units
           return true
-        }, resends)
+        }
+        return this.#send(() => onConnection(run, back), resends)
       },
     }
   }
 
-  #take(owner: string, { version, limit }: Terms, month: string, add?: { units: number; granted: number }): Taken {
+  #isOf(held: Counter | undefined, owner: string, run: number): held is Counter {
+    return held?.owner === owner && (held.run === run || this.#flaws.noRunCheck === true)
+  }
+
+  #take(
+    owner: string,
+    run: number,
+    { version, limit }: Terms,
+    month: string,
+    add?: { units: number; granted: number },
+  ) {
     const { counters } = this.#redis
-    let held = counters.get(month)
+    const found = counters.get(month)
+    let held = this.#isOf(found, owner, run) ? found : undefined
     let surplus = 0
-    if (held?.owner === owner && held.limit !== limit && version > held.version) {
+    if (held && held.limit !== limit && version > held.version) {
       surplus = held.left
       held = undefined
-    } else if (held?.owner !== owner) held = undefined
+    }
     if (!held) {
       counters.delete(month)
       if (!add) return { units: 0, granted: -1, surplus }
-      held = { left: 0, owner, version, limit, granted: 0 }
+      held = { left: 0, owner, run, version, limit, granted: 0 }
       counters.set(month, held)
     }
     if (add) Object.assign(held, { left: held.left + add.units, granted: add.granted })

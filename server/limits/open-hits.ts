@@ -60,7 +60,7 @@ export function openHits(config: Pick<Config, 'dbTimeoutMs' | 'hitQuotaUngrantab
   const room = hitsRouter({
     sql: deps.api,
     flushClicks: deps.flushClicks,
-    leftInRedis: (code, month) => counters?.left(code, month) ?? Promise.resolve(undefined),
+    leftInRedis: (code, linkId, month) => counters?.left(code, linkId, month) ?? Promise.resolve(undefined),
     settledMs: 2 * limits.hitIdleMs,
   })
   return {
