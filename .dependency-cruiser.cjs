@@ -62,7 +62,7 @@ module.exports = {
     door('pino', '^server/telemetry/'),
     door('pino-pretty', '^server/telemetry/'),
     door('express', '^server/((redirect|links|tenants|api)/|coherence/api\\.ts$|limits/(hits-)?api\\.ts$|app\\.ts$)'),
-    door('lru-cache', '^server/(redirect/tier1|tenants/keys|limits/(absent-codes|shared-absences))'),
+    door('lru-cache', '^server/(redirect/tier1|tenants/(keys|attempts)|limits/(absent-codes|shared-absences))'),
     door('rate-limiter-flexible', '^server/limits/'),
     door('proxy-addr', '^server/limits/client-address'),
   ],

@@ -8,7 +8,7 @@ import { openClicks, type OpenClicks } from './clicks/open.ts'
 import { announceLocally } from './coherence/announce.ts'
 import { cacheRouter } from './coherence/api.ts'
 import { createTruth } from './coherence/truth.ts'
-import type { Config } from './config.ts'
+import { limits, type Config } from './config.ts'
 import { Breaker } from './connections/breaker.ts'
 import { openDatabases } from './connections/databases.ts'
 import { QuickLinkError, unavailable } from './errors.ts'
@@ -29,6 +29,7 @@ import { createTier2, noTier2 } from './redirect/tier2-redis.ts'
 import { createTier3 } from './redirect/tier3-postgres.ts'
 import type { Log } from './telemetry/log.ts'
 import type { Metrics } from './telemetry/metrics.ts'
+import { sparing, type Lines } from './telemetry/sparing.ts'
 
 export interface App extends Pick<Listener, 'port' | 'handle' | 'adopt'> {
   status(): Record<string, unknown>
@@ -211,18 +212,22 @@ async function compose(
   const announcer = coherence?.announcer ?? announceLocally(tier1)
   const cache = cacheRouter({ sql: databases.api, truth, announcer, peek: (code) => tier1.peek(code), coherence })
   void Promise.all([boot, minting]).then(([booted, prepared]) => {
-    const mine = { admission, termsOf, rooms: [cache, hits.room, ...rooms] }
+    const onGuesser = (): void => {
+      metrics.rateLimited.inc({ tier: 'address' })
+    }
+    const mine = { onGuesser, admission, termsOf, rooms: [cache, hits.room, ...rooms] }
     api.use(apiRouter({ config, log, sql: databases.api, boot: booted, preparation: prepared, announcer, ...mine }))
   })
+  const saidSparingly = sparing(log, limits.strangersLineMs)
   const server = await listen(config, {
     ...redirectDeps,
     redirects,
-    pages: createPages(redirects, createApi(api), log),
+    pages: createPages(redirects, createApi(api), saidSparingly),
     onRefused: () => {
       metrics.shed.inc({ reason: 'connections' })
     },
     onError: (error) => {
-      log.error({ err: error }, 'the listener failed')
+      saidSparingly.error({ err: error }, 'the listener failed')
     },
   })
   releases.push(server.close)
@@ -291,7 +296,7 @@ function createApi(api: express.Router): express.Express {
 
 /** Express is for the API: a redirect has no use for it, and it costs as much as the rest of a 404. */
 const createPages =
-  (redirects: RedirectHandler, api: express.Express, log: Log): RequestListener =>
+  (redirects: RedirectHandler, api: express.Express, log: Lines): RequestListener =>
   (req, res) => {
     if (/^\/api(?:[/?]|$)/.test(req.url ?? '')) api(req, res)
     else

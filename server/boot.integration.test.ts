@@ -90,7 +90,7 @@ describe('the owner key', () => {
   test('is generated once, into a file that only its user can read, and never logged', async () => {
     await start()
     const key = (await readFile(keyFile(), 'utf8')).trim()
-    expect(key).toMatch(/^ql_[0-9A-Za-z_-]{43}$/)
+    expect(key).toMatch(/^ql_[0-9A-Za-z_-]{49}$/)
     expect((await stat(keyFile())).mode & 0o777).toBe(0o600)
     expect(await storedHash()).toEqual(hashKey(key))
     await start()
@@ -110,6 +110,18 @@ describe('the owner key', () => {
     expect(await storedHash()).toEqual(hashKey('first owner key'))
     await start({ ownerKey: 'second owner key' })
     expect(await storedHash()).toEqual(hashKey('second owner key'))
+  })
+
+  test('that was supplied with a slip of the finger is refused, because nobody would be let in with it', async () => {
+    await start()
+    const key = (await readFile(keyFile(), 'utf8')).trim()
+    const wrong = key.slice(0, -1) + (key.endsWith('A') ? 'Q' : 'A')
+    const failure = await start({ ownerKey: wrong }).catch((error: unknown) => error)
+    expect(failure).toBeInstanceOf(ConfigError)
+    expect((failure as Error).message).toMatch(/^OWNER_KEY .+ set another one\.$/)
+    expect((failure as Error).message).not.toContain(wrong)
+    expect(await storedHash()).toEqual(hashKey(key))
+    await start({ ownerKey: key })
   })
 
   test('is not generated where it could not be kept, and the start says what to change', async () => {

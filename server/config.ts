@@ -356,6 +356,18 @@ export const limits = {
   absencesEveryMs: 100,
   /** 404s of one address that are reported at once, where that is more than a hundredth of its limit. */
   absencesAtOnce: 10,
+  /** API keys that are not known and turn out wrong, per minute, address and process; further ones are 429 without a look-up. */
+  keyAttempts: 30,
+  /** Addresses whose wrong keys are counted, per process. */
+  keyAddresses: 10_000,
+  /** API keys that worked lately, per process: they are looked up whoever else tries what from their address. */
+  keysKnown: 1000,
+  /** API keys that were refused within the last second, per process: they are not looked up again. */
+  keysRefused: 1000,
+  /** Milliseconds between two log lines of a kind that a stranger can cause at will. */
+  strangersLineMs: 1000,
+  /** Milliseconds between two log lines of the same lasting trouble: an hour's outage is not 3,600 lines. */
+  troubleLineMs: 60_000,
   /** Addresses whose 404s are counted, per process. */
   scanAddresses: 10_000,
   /** Tenants in the answer of a sync of all: beyond it they are synced, but not listed. */

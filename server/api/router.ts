@@ -4,10 +4,13 @@ import type { BootResult } from '../boot.ts'
 import { limits, type Config } from '../config.ts'
 import type { Postgres } from '../connections/postgres.ts'
 import { unavailable } from '../errors.ts'
+import { subscriberOf } from '../limits/addresses.ts'
+import { clientAddress } from '../limits/client-address.ts'
 import { linksRouter } from '../links/api.ts'
 import { everyoneAdmitted, type Admission, type Announcer, type Preparation } from '../links/change-link.ts'
 import { createSearch } from '../links/search.ts'
 import type { TermsOf } from '../links/terms.ts'
+import { sparing } from '../telemetry/sparing.ts'
 import { authenticator } from '../tenants/keys.ts'
 import { sealedCursors } from './cursors.ts'
 import { notFound, nothingWithNul, problemHandler, rememberCaller, type Log } from './http.ts'
@@ -23,13 +26,15 @@ export interface ApiDeps {
   readonly admission?: Admission
   /** What a tenant's tier promises of a link; without it there is no bound. */
   readonly termsOf?: TermsOf
+  /** An address has sent too many keys that are not valid. */
+  readonly onGuesser?: () => void
   /** Routes of further rooms, below /api/v1, behind the same authentication. */
   readonly rooms?: readonly Router[]
 }
 
 export function apiRouter(deps: ApiDeps): Router {
   const { config, log, sql, announcer } = deps
-  const authenticate = authenticator(sql)
+  const authenticate = authenticator(sql, deps.onGuesser)
   const links = linksRouter({
     db: sql,
     preparation: deps.preparation,
@@ -48,13 +53,16 @@ export function apiRouter(deps: ApiDeps): Router {
     next()
   })
   router.use(async (request, response, next) => {
-    rememberCaller(response, await authenticate(request.headers.authorization))
+    const { authorization, 'x-forwarded-for': said } = request.headers
+    const address = (): string =>
+      subscriberOf(clientAddress(request.socket.remoteAddress, said?.toString(), config.trustProxy))
+    rememberCaller(response, await authenticate(authorization, address))
     next()
   })
   router.use(nothingWithNul)
   router.use(links)
   for (const room of deps.rooms ?? []) router.use(room)
   router.use(notFound)
-  router.use(problemHandler(log))
+  router.use(problemHandler(sparing(log, limits.strangersLineMs)))
   return router
 }

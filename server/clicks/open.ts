@@ -6,6 +6,7 @@ import type { Sql } from '../connections/postgres.ts'
 import type { Code } from '../link.ts'
 import type { Log } from '../telemetry/log.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
+import { sparing } from '../telemetry/sparing.ts'
 import { createClickBooks, type ClicksReport } from './books.ts'
 import { startClicks, type Clicks } from './clicks.ts'
 import { startPopularity } from './popularity.ts'
@@ -34,6 +35,7 @@ export interface OpenClicks extends Clicks {
 
 export function openClicks(config: Config, deps: ClicksDeps): OpenClicks {
   const { sql, coherence, askRedis, metrics, log } = deps
+  const trouble = sparing(log, limits.troubleLineMs)
   const report = deps.report ?? ownBooks(metrics)
   const popularity =
     coherence &&
@@ -74,7 +76,9 @@ export function openClicks(config: Config, deps: ClicksDeps): OpenClicks {
       metrics.spoolDamaged.inc(lines)
       log.warn({ lines }, 'batches of the click spool were torn or damaged, and are skipped')
     },
-    onError: sayingOnce(log),
+    onError: (err, what) => {
+      trouble.warn({ err }, what)
+    },
   })
   metrics.onCollect(() => {
     metrics.clicksSpooled.set(clicks.spooled)
@@ -97,17 +101,6 @@ export function openClicks(config: Config, deps: ClicksDeps): OpenClicks {
       await popularity?.stop()
       await clicks.stop()
     },
-  }
-}
-
-/** The same trouble once a minute: an hour's outage is not 3,600 lines. */
-function sayingOnce(log: Log): (error: unknown, what: string) => void {
-  const saidMs = new Map<string, number>()
-  return (err, what) => {
-    const nowMs = performance.now()
-    if (nowMs - (saidMs.get(what) ?? -Infinity) < 60_000) return
-    saidMs.set(what, nowMs)
-    log.warn({ err }, what)
   }
 }
 

@@ -3,13 +3,16 @@ import { mkdir, open, readFile, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ConfigError } from '../config.ts'
 import type { Sql } from '../connections/postgres.ts'
-import { generateKey, hashKey } from './keys.ts'
+import { formOf, generateKey, hashKey } from './keys.ts'
 
 export type OwnerKey = 'supplied' | 'generated' | 'stored' | 'stale'
 
 /** Call it under the database lock. 'stale': the file in DATA_DIR holds another key than this database's. */
 export async function settleOwnerKey(sql: Sql, supplied: string | undefined, dataDir: string): Promise<OwnerKey> {
   if (supplied !== undefined) {
+    if (formOf(supplied) === 'mistyped') {
+      throw new ConfigError('OWNER_KEY looks like a generated key in which a character is wrong: set another one.')
+    }
     await storeHash(sql, supplied)
     return 'supplied'
   }

@@ -1,0 +1,54 @@
+// How many keys that do not work an address may try: those of a minute are counted, per process, and what is beyond them is
+// refused without a question to anybody. Fixed windows: at the edge of two of them twice as many pass.
+import { LRUCache } from 'lru-cache'
+import { limits } from '../config.ts'
+import { QuickLinkError } from '../errors.ts'
+
+export interface Attempt {
+  /** The key works, or nobody could say: it was no failure. */
+  giveBack(): void
+}
+
+export interface Attempts {
+  /** Throws where there were too many. Counted before the answer is known, so that many at once are no more than that. */
+  begin(who: string): Attempt
+}
+
+const windowS = 60
+
+export function createAttempts(nowMs: () => number, onTooMany: () => void): Attempts {
+  const counts = new LRUCache<string, { window: number; count: number }>({ max: limits.keyAddresses })
+  return {
+    begin(who) {
+      const window = Math.floor(nowMs() / (windowS * 1000))
+      let seen = counts.get(who)
+      if (seen?.window !== window) counts.set(who, (seen = { window, count: 0 }))
+      if (seen.count >= limits.keyAttempts) {
+        onTooMany()
+        throw tooMany((window + 1) * windowS - nowMs() / 1000)
+      }
+      const mine = seen
+      mine.count++
+      return {
+        giveBack() {
+          mine.count--
+        },
+      }
+    },
+  }
+}
+
+function tooMany(leftS: number): QuickLinkError {
+  const retryAfterS = Math.max(1, Math.ceil(leftS))
+  return new QuickLinkError(
+    'rate_limited',
+    'Too many keys that are not valid came from your address: try again later.',
+    {
+      retryAfterS,
+      headers: {
+        'RateLimit-Policy': `"keys";q=${limits.keyAttempts};w=${windowS}`,
+        RateLimit: `"keys";r=0;t=${retryAfterS}`,
+      },
+    },
+  )
+}
