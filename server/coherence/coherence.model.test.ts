@@ -133,6 +133,8 @@ describe('coherence, as a model', () => {
     ['distrust of a new connection', { blindTrust: true }, only(resurrection)],
     ['the guard of the fill', { noGuard: true }, only(lateFill)],
     ['the rule in tier 1', { tier1KeepsLast: true }, script],
+    ['the cursor of before (that of after instead)', { lateCursor: true }, only(lateFill)],
+    ['the doubt in nudges', { nudgeIsTruth: true }, script],
     ['the version drawn under the lock', { earlyVersion: true }, only(change.map((one) => [one]))],
   ])('finds the bug when %s is taken out', { timeout: 600_000 }, async (_, flaws, scripts) => {
     expect((await lookFor(scripts, flaws, 10 * runs)).failed).toBe(true)

@@ -9,7 +9,7 @@ import { createTier2 } from '../../redirect/tier2-redis.ts'
 import { createTier3 } from '../../redirect/tier3-postgres.ts'
 import { createAnnouncer, type Announcer } from '../announce.ts'
 import { createPass } from '../pass.ts'
-import { startRelay } from '../relay.ts'
+import { startRelay, type Relay } from '../relay.ts'
 import { Trust } from '../trust.ts'
 import { PostgresModel, type Flaws as PostgresFlaws, type State } from './postgres-model.ts'
 import { RedisClient, RedisServer, type Flaws as RedisFlaws } from './redis-model.ts'
@@ -18,6 +18,10 @@ import { epochMs, type VirtualTime } from '../../testing/virtual-time.ts'
 export interface Flaws extends PostgresFlaws, RedisFlaws {
   /** Any connection is trusted once there has been a pass. */
   readonly blindTrust?: boolean
+  /** A fill carries the cursor as it is when Postgres has answered, not as it was before. */
+  readonly lateCursor?: boolean
+  /** A nudge brings the link along, and is believed. */
+  readonly nudgeIsTruth?: boolean
   /** Tier 1 keeps whatever came last. */
   readonly tier1KeepsLast?: boolean
 }
@@ -37,6 +41,7 @@ interface Process {
   readonly tier1: Tier1
   readonly resolver: Resolver
   readonly announcer: Announcer
+  readonly relay: Relay
   postgresUp: boolean
   /** Until when a read may be excused: Postgres could not be asked, or its breaker is still open. */
   excusedUntilMs: number
@@ -49,7 +54,8 @@ const settings = {
   dbTimeoutMs: 100,
   linkTtlS: 3600,
   earlyRefreshZone: 0.2,
-  earlyRefreshChance: 0.05,
+  // Much more often than outside, so that a short run lives it.
+  earlyRefreshChance: 0.5,
   staleMaxS: 21_600,
 }
 const promiseMs = 1000
@@ -132,9 +138,17 @@ export class World {
       breaker,
       config: settings,
       onFallback: () => undefined,
-      onAgeing: () => undefined,
+      onAgeing: (code) => {
+        resolver.refresh(code)
+      },
       nowMs: () => epochMs + time.nowMs,
     })
+    if (this.#flaws.lateCursor) {
+      const fill = tier2.fill
+      tier2.fill = (code, known) => {
+        fill(code, known, tier2.asOf())
+      }
+    }
     const tier3 = createTier3({
       truth,
       breaker: breakerOf(1000),
@@ -144,16 +158,36 @@ export class World {
         this.#excuse(process)
       },
     })
-    const resolver = createResolver({ tier1, tier2, tier3, nowMs, onFlight: () => undefined })
+    const resolver: Resolver = createResolver({ tier1, tier2, tier3, nowMs, onFlight: () => undefined })
     const announcer = createAnnouncer({
       learn: tier1.learn,
       cache: redis,
       breaker,
       timeoutMs: 50,
-      publish: () => Promise.resolve(),
+      publish: (code) => {
+        this.#nudge(redis.server, code)
+        return Promise.resolve()
+      },
       passSoon: relay.soon,
     })
-    return Object.assign(process, { redis, tier1, resolver, announcer })
+    return Object.assign(process, { redis, tier1, resolver, announcer, relay })
+  }
+
+  /** To whoever listens at that Redis; soon, late or not at all. */
+  #nudge(server: RedisServer, code: Code): void {
+    const known = this.#postgres.state(code)
+    for (const { redis, tier1, relay } of this.#processes) {
+      const dice = this.time.random()
+      if (dice < 0.2 || redis.server !== server) continue
+      this.time.at(this.time.nowMs + (dice < 0.3 ? 3000 : 5) * this.time.random(), () => {
+        if (redis.server !== server || !server.up || server.hole) return
+        if (this.#flaws.nudgeIsTruth) {
+          tier1.clear()
+          tier1.learn(code, known)
+        } else tier1.expire(code)
+        relay.soon()
+      })
+    }
   }
 
   #anyCode(): Code {
