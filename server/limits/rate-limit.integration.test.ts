@@ -176,7 +176,8 @@ test('a primary process that does not answer is waited for as long as was said',
 })
 
 describe('Redis dies', () => {
-  const patienceMs = 50
+  // So long that the machine's own pauses are none beside it.
+  const patienceMs = 1000
   test.each(['refuse', 'blackHole'] as const)('(%s) memory counts on, and nobody waits long', async (fault) => {
     await redis.unlinkMatching('ql:v1:creates:*')
     const ask = askRedis(redis, breaker, patienceMs)
@@ -185,8 +186,8 @@ describe('Redis dies', () => {
     await proxy[fault]()
     const beganMs = performance.now()
     const again = await limit.tryAcquire(acme)
-    // One deadline, not one per counter; the rest is the machine's.
-    expect(performance.now() - beganMs).toBeLessThan(patienceMs + 40)
+    // One deadline, not one per counter.
+    expect(performance.now() - beganMs).toBeLessThan(1.8 * patienceMs)
     expect(again.granted).toBe(true)
     expect(await takeMany(limit, acme, 100)).toBe(49)
     await proxy.pass()
