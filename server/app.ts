@@ -12,7 +12,9 @@ import { limits, type Config } from './config.ts'
 import { Breaker } from './connections/breaker.ts'
 import { openDatabases } from './connections/databases.ts'
 import { QuickLinkError, unavailable } from './errors.ts'
+import { createAnswers } from './api/answers.ts'
 import { apiRouter } from './api/router.ts'
+import { connectionsCountedAs } from './limits/addresses.ts'
 import { isPrivate } from './limits/client-address.ts'
 import type { Counters } from './limits/counters.ts'
 import { DatabaseClock } from './limits/database-clock.ts'
@@ -209,13 +211,16 @@ async function compose(
   const redirects = createRedirectHandler(redirectDeps)
 
   const api = express.Router()
+  const answers = createAnswers(() => {
+    metrics.shed.inc({ reason: 'api_queue' })
+  })
   const announcer = coherence?.announcer ?? announceLocally(tier1)
   const cache = cacheRouter({ sql: databases.api, truth, announcer, peek: (code) => tier1.peek(code), coherence })
   void Promise.all([boot, minting]).then(([booted, prepared]) => {
     const onGuesser = (): void => {
       metrics.rateLimited.inc({ tier: 'address' })
     }
-    const mine = { onGuesser, admission, termsOf, rooms: [cache, hits.room, ...rooms] }
+    const mine = { answers, onGuesser, admission, termsOf, rooms: [cache, hits.room, ...rooms] }
     api.use(apiRouter({ config, log, sql: databases.api, boot: booted, preparation: prepared, announcer, ...mine }))
   })
   const saidSparingly = sparing(log, limits.strangersLineMs)
@@ -223,7 +228,9 @@ async function compose(
     ...redirectDeps,
     redirects,
     pages: createPages(redirects, createApi(api), saidSparingly),
-    onRefused: () => {
+    countedAs: connectionsCountedAs(config),
+    isCrowded: () => answers.isCrowded,
+    onLetGo: () => {
       metrics.shed.inc({ reason: 'connections' })
     },
     onError: (error) => {

@@ -142,7 +142,11 @@ export const settings = {
     1_000_000,
     '404s of one address, of all workers together, before it is told 429 for absent codes',
   ),
-  scanAllowlist: setting(addressesSchema, 'loopback', 'addresses that are never held to it'),
+  scanAllowlist: setting(
+    addressesSchema,
+    'loopback',
+    'addresses that are never held to it, nor to a share of the connections',
+  ),
   spoolMaxMb: whole(256, 1, 1_000_000, 'bound of the click spool on disk'),
   dynamicTtl: oneOf(['on', 'off'], 'off', 'lifetimes by traffic and change frequency'),
   trustProxy: setting(trustProxySchema, 'off', 'which hops may set X-Forwarded-*: off, a number of hops, or addresses'),
@@ -246,6 +250,12 @@ export const limits = {
   dbClicksConnections: 1,
   /** API requests that wait for a connection, per process. */
   dbApiQueue: 200,
+  /** Answers of the API that are asked for and not yet sent, per process and of one tenant: what nobody reads is memory. */
+  apiAnswers: 256,
+  apiAnswersPerTenant: 64,
+  /** Bytes of them, likewise: ten times the largest page, of 100 links with the longest destinations. */
+  apiAnswerBytes: 67_108_864,
+  apiAnswerBytesPerTenant: 16_777_216,
   /** Milliseconds to open a Postgres connection before trying anew. */
   dbConnectMs: 500,
   /** Codes in one Redis pipeline. */
@@ -336,8 +346,12 @@ export const limits = {
   requestMs: 15_000,
   /** Milliseconds between two looks at who is past these. */
   lateCheckMs: 1000,
+  /** Milliseconds that a client may take nothing of its answer while the API has no room for more of them. */
+  crowdedMs: 5000,
   /** Connections to the public port, per process: each is a file descriptor and a few kB; two processes fit into 32,768. */
   connections: 16_384,
+  /** Of those, of one address (IPv6: /64): an eighth, enough for a company behind one address. */
+  connectionsPerAddress: 2048,
   /** Connections that wait to be accepted: everybody comes back at once after a restart. The kernel's own bound is below. */
   backlog: 4096,
   /** Bytes of answers that are kept for a client that does not read; node:http uses the same to pause. */

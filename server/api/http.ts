@@ -4,6 +4,7 @@ import type { z } from 'zod'
 import { limits } from '../config.ts'
 import { isUnavailable } from '../connections/postgres.ts'
 import { invalid, QuickLinkError, toProblem, unavailable } from '../errors.ts'
+import { holdBytes } from './answers.ts'
 
 export interface Caller {
   readonly tenant: string
@@ -43,6 +44,8 @@ export function sendJson(
 
 function send(response: Response, status: number, type: string, body: unknown, headers: Record<string, string>): void {
   const bytes = Buffer.from(JSON.stringify(body))
+  // What was only read can be refused still; what was changed is changed, and small.
+  if (response.req.method === 'GET' && status < 400) holdBytes(response, bytes.length)
   response.writeHead(status, {
     'Content-Type': type,
     'Content-Length': bytes.length,
@@ -50,7 +53,15 @@ function send(response: Response, status: number, type: string, body: unknown, h
     'X-Content-Type-Options': 'nosniff',
     ...headers,
   })
-  response.end(bytes)
+  write(response, bytes)
+}
+
+/** In parts, each when the one before it was taken: so it shows whether the client takes anything. */
+function write(response: Response, bytes: Buffer): void {
+  const part = bytes.subarray(0, limits.unreadBytes)
+  const rest = bytes.subarray(part.length)
+  if (rest.length === 0) response.end(part)
+  else response.write(part, (error) => error ?? write(response, rest))
 }
 
 export function sendNothing(response: Response): void {

@@ -12,6 +12,7 @@ import { createSearch } from '../links/search.ts'
 import type { TermsOf } from '../links/terms.ts'
 import { sparing } from '../telemetry/sparing.ts'
 import { authenticator } from '../tenants/keys.ts'
+import type { Answers } from './answers.ts'
 import { sealedCursors } from './cursors.ts'
 import { notFound, nothingWithNul, problemHandler, rememberCaller, type Log } from './http.ts'
 
@@ -22,6 +23,8 @@ export interface ApiDeps {
   readonly boot: BootResult
   readonly preparation: Preparation
   readonly announcer: Announcer
+  /** Those that are not yet sent. */
+  readonly answers: Pick<Answers, 'begin'>
   /** Rate limit and tenant quota; without it every tenant may create. */
   readonly admission?: Admission
   /** What a tenant's tier promises of a link; without it there is no bound. */
@@ -56,7 +59,9 @@ export function apiRouter(deps: ApiDeps): Router {
     const { authorization, 'x-forwarded-for': said } = request.headers
     const address = (): string =>
       subscriberOf(clientAddress(request.socket.remoteAddress, said?.toString(), config.trustProxy))
-    rememberCaller(response, await authenticate(authorization, address))
+    const caller = await authenticate(authorization, address)
+    rememberCaller(response, caller)
+    deps.answers.begin(response, caller.tenant)
     next()
   })
   router.use(nothingWithNul)

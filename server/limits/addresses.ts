@@ -68,3 +68,14 @@ export function subscriberOf(address: string): string {
     .map((group) => group.replace(/^0+(?=.)/, ''))
     .join(':')
 }
+
+/**
+ * What connections of an address are counted under. Undefined: not at all, because behind a proxy, or an address that is
+ * never held to anything, there may be everybody.
+ */
+export const connectionsCountedAs =
+  ({ trustProxy, scanAllowlist }: { trustProxy: TrustedHop; scanAllowlist: Matches }) =>
+  (peer: string | undefined): string | undefined => {
+    const address = plainAddress(peer ?? '')
+    return trustProxy(address, 0) || scanAllowlist(address) ? undefined : subscriberOf(address)
+  }

@@ -6,8 +6,6 @@ import type { Terms } from './hit-counters.ts'
 export type Verdict = 'granted' | 'used_up' | 'gone' | 'unknown' | 'overloaded'
 
 export interface Waiter {
-  /** False for HEAD: it is answered as a GET would be, and counts as none. */
-  readonly spends: boolean
   readonly sinceMs: number
   /** False: the client has gone meanwhile, and nothing is spent on it. */
   readonly isWanted: () => boolean
@@ -35,6 +33,9 @@ export class Lease {
   lookedAtLeft = -1
   readonly #onLow: (lease: Lease) => void
   #lowAt = -1
+  /** For those who only look: what was seen by asking and taking nothing. It stands for no GET. */
+  seen: Promise<Verdict> | undefined
+  seenUntilMs = -Infinity
 
   constructor(terms: Terms, onLow: (lease: Lease) => void) {
     this.terms = terms

@@ -20,7 +20,7 @@
 import type { Link } from '../link.ts'
 import type { DatabaseClock } from './database-clock.ts'
 import type { Terms } from './hit-counters.ts'
-import { Lease, type Verdict } from './hit-lease.ts'
+import { Lease, type Standing, type Verdict } from './hit-lease.ts'
 import type { HitSupply, Supplied } from './hit-supply.ts'
 
 export type { Lease, Verdict } from './hit-lease.ts'
@@ -29,7 +29,9 @@ export interface HitQuota {
   /** For a copy of the link. Undefined: no limit. */
   leaseOf(link: Link): Lease | undefined
   /** For a request that `spend` has refused: it waits for the next bundle. */
-  acquire(lease: Lease, spends: boolean, isWanted: () => boolean): Promise<Verdict>
+  acquire(lease: Lease, isWanted: () => boolean): Promise<Verdict>
+  /** For HEAD: what a GET would be told now. It takes nothing, neither here nor where bundles come from. */
+  look(lease: Lease): Promise<Verdict>
   secondsToMonthEnd(): number
   /** The database's clock has been looked at: months end when they end there. */
   clockMoved(): void
@@ -58,6 +60,9 @@ export interface HitQuotaDeps {
 
 /** How long an answer stands before somebody asks again: idle bundles of others come back, and an outage ends. */
 const standsMs = { used_up: 1000, no_limit: 1000, gone: 1000, ungranted: 500, unknown: 200 } as const
+
+const verdictFor = (standing: Exclude<Standing, 'none'>): Verdict =>
+  standing === 'ungranted' || standing === 'no_limit' ? 'granted' : standing
 
 export function createHitQuota(deps: HitQuotaDeps): HitQuota {
   return new Quota(deps)
@@ -98,17 +103,36 @@ class Quota implements HitQuota {
     return this.#open({ code: link.code, linkId: id, version, limit: monthlyHits })
   }
 
-  acquire(asked: Lease, spends: boolean, isWanted: () => boolean): Promise<Verdict> {
+  acquire(asked: Lease, isWanted: () => boolean): Promise<Verdict> {
     if (this.#closed) return Promise.resolve('unknown')
-    const { linkId } = asked.terms
-    const lease = asked.retired ? (this.#leases.get(linkId) ?? this.#open(asked.terms)) : asked
-    const verdict = lease.waiters.length === 0 ? this.#verdictOf(lease, spends) : undefined
+    const lease = this.#current(asked)
+    const verdict = lease.waiters.length === 0 ? this.#verdictOf(lease) : undefined
     if (verdict !== undefined) return Promise.resolve(verdict)
     if (lease.waiters.length >= this.#deps.bounds.waiters) return Promise.resolve('overloaded')
     return new Promise((resolve) => {
-      lease.waiters.push({ spends, sinceMs: this.#deps.nowMs(), isWanted, resolve })
+      lease.waiters.push({ sinceMs: this.#deps.nowMs(), isWanted, resolve })
       this.#ask(lease)
     })
+  }
+
+  look(asked: Lease): Promise<Verdict> {
+    if (this.#closed) return Promise.resolve('unknown')
+    const lease = this.#current(asked)
+    const now = this.#deps.nowMs()
+    if (lease.left > 0 && now < lease.untilMs) return Promise.resolve('granted')
+    const standing = lease.standsAt(now)
+    if (standing !== 'none') return Promise.resolve(verdictFor(standing))
+    if (lease.seen === undefined || now >= lease.seenUntilMs) {
+      // Many look at once, or again and again: they are one question a second.
+      lease.seenUntilMs = now + standsMs.used_up
+      lease.seen = this.#deps.supply.look(lease.terms).then((seen) => {
+        if (seen === 'left') return 'granted'
+        if (seen !== 'unknown') return verdictFor(seen)
+        lease.seenUntilMs = -Infinity
+        return this.#deps.whenUngrantable === 'allow' ? 'granted' : 'unknown'
+      })
+    }
+    return lease.seen
   }
 
   secondsToMonthEnd(): number {
@@ -132,6 +156,10 @@ class Quota implements HitQuota {
       this.#retire(lease)
     }
     await Promise.all(this.#returning)
+  }
+
+  #current(asked: Lease): Lease {
+    return asked.retired ? (this.#leases.get(asked.terms.linkId) ?? this.#open(asked.terms)) : asked
   }
 
   #open(terms: Terms): Lease {
@@ -158,15 +186,15 @@ class Quota implements HitQuota {
     void back.finally(() => this.#returning.delete(back))
   }
 
-  #verdictOf(lease: Lease, spends: boolean): Verdict | undefined {
+  #verdictOf(lease: Lease): Verdict | undefined {
     const { nowMs, onRejected, onUngranted } = this.#deps
     const now = nowMs()
-    if (spends ? lease.spend(now) : lease.left > 0 && now < lease.untilMs) return 'granted'
+    if (lease.spend(now)) return 'granted'
     const standing = lease.standsAt(now)
     if (standing === 'none') return undefined
     if (standing === 'used_up') onRejected()
-    if (standing === 'ungranted' && spends) onUngranted(lease.terms.linkId)
-    return standing === 'ungranted' || standing === 'no_limit' ? 'granted' : standing
+    if (standing === 'ungranted') onUngranted(lease.terms.linkId)
+    return verdictFor(standing)
   }
 
   /** Asks for the next bundle, unless that is under way. */
@@ -209,7 +237,7 @@ class Quota implements HitQuota {
     lease.waiters = []
     const { nowMs, bounds } = this.#deps
     for (const [i, waiter] of waiters.entries()) {
-      const verdict = waiter.isWanted() ? this.#verdictOf(lease, waiter.spends) : 'unknown'
+      const verdict = waiter.isWanted() ? this.#verdictOf(lease) : 'unknown'
       if (verdict !== undefined) waiter.resolve(verdict)
       else if (nowMs() - waiter.sinceMs > bounds.waitMs) waiter.resolve('overloaded')
       else {
@@ -221,8 +249,8 @@ class Quota implements HitQuota {
 
   /** Those who wait at a lease that is over wait at its successor. */
   #moveOn(lease: Lease): void {
-    for (const { spends, isWanted, resolve } of lease.waiters.splice(0)) {
-      void this.acquire(lease, spends, isWanted).then(resolve)
+    for (const { isWanted, resolve } of lease.waiters.splice(0)) {
+      void this.acquire(lease, isWanted).then(resolve)
     }
   }
 

@@ -4,7 +4,7 @@ import { pause } from '../connections/pause.ts'
 import type { AskPostgres } from './ask-postgres.ts'
 import type { DatabaseClock, Month } from './database-clock.ts'
 import type { HitCounters, Taken, Terms } from './hit-counters.ts'
-import type { Grant, Step } from './hits-store.ts'
+import type { Grant, Granted, Step } from './hits-store.ts'
 
 export type Supplied =
   | { readonly units: number; readonly month: Month }
@@ -15,14 +15,19 @@ export type Supplied =
   | 'gone'
   | 'unknown'
 
+/** What asking for a bundle would have brought. */
+export type Seen = 'left' | Exclude<Supplied, object>
+
 export interface HitSupply {
   bundle(terms: Terms): Promise<Supplied>
+  /** Asks, and takes nothing. Never rejects. */
+  look(terms: Terms): Promise<Seen>
   /** Once: what does not arrive is forfeited. */
   giveBack(terms: Terms, month: string, units: number): Promise<void>
 }
 
 export interface SupplyDeps {
-  readonly counters: Pick<HitCounters, 'take' | 'giveBack'> | undefined
+  readonly counters: Pick<HitCounters, 'take' | 'giveBack' | 'left'> | undefined
   readonly postgres: AskPostgres
   readonly clock: DatabaseClock
   readonly nowMs: () => number
@@ -48,7 +53,7 @@ export function createHitSupply({ counters, postgres, clock, nowMs }: SupplyDeps
     units === 0 ? Promise.resolve() : postgres.giveBack(terms.linkId, month, units).catch(() => undefined)
 
   /** undefined: nothing was granted, because somebody else was just faster. */
-  const refusal = ({ exists, limit, granted }: Grant): 'gone' | 'no_limit' | 'used_up' | undefined => {
+  const refusal = ({ exists, limit, granted }: Granted): 'gone' | 'no_limit' | 'used_up' | undefined => {
     if (!exists) return 'gone'
     if (limit === null) return 'no_limit'
     return granted >= limit ? 'used_up' : undefined
@@ -103,6 +108,15 @@ export function createHitSupply({ counters, postgres, clock, nowMs }: SupplyDeps
         // Somebody else's advance is on its way into Redis.
         seen = granted.granted
         await pause(lookMs)
+      }
+    },
+
+    async look({ code, linkId }) {
+      try {
+        const left = await counters?.left(code, linkId, clock.month().name).catch(() => undefined)
+        return left !== undefined && left > 0 ? 'left' : (refusal(await postgres.granted(linkId)) ?? 'left')
+      } catch {
+        return 'unknown'
       }
     },
 

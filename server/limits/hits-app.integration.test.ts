@@ -52,6 +52,25 @@ describe.each(['raw', 'http'])('a link with 3 hits a month (FRONT_DOOR=%s)', (do
   )
 })
 
+it.each([
+  ['with Redis', true],
+  ['without Redis', false],
+])('HEAD at one process keeps no hit from visitors of another, %s', async (_, withRedis) => {
+  const databaseUrl = await freshDatabase()
+  const redisUrl = withRedis ? await freshRedis() : undefined
+  const visited = await startTestApp({ databaseUrl, redisUrl })
+  const looked = await startTestApp({ databaseUrl, redisUrl, key: visited.key })
+  if (withRedis) await waitFor(async () => (await isTrusted(visited)) && (await isTrusted(looked)))
+  const code = await visited.create(url, { monthlyHits: 3 })
+  expect(await statuses(looked, code, 3, 'HEAD')).toEqual([302, 302, 302])
+  expect(await statuses(visited, code, 2)).toEqual([302, 302])
+  expect(await statuses(looked, code, 3, 'HEAD')).toEqual([302, 302, 302])
+  expect(await statuses(visited, code, 2)).toEqual([302, 429])
+  // What was seen stands for a second.
+  await waitFor(async () => (await statuses(looked, code, 1, 'HEAD'))[0] === 429)
+  expect(await hits(visited, code)).toMatchObject({ used: 3, limit: 3, remaining: 0 })
+})
+
 describe('GET /links/{code}/hits', () => {
   it('of a link without a limit says how often it was used; of a stranger, or none, nothing', async () => {
     const app = await startTestApp({ databaseUrl: await freshDatabase() })

@@ -5,13 +5,16 @@ import type { Month } from './database-clock.ts'
 /** An advance is what Redis divides among processes; a bundle is what one process spends. */
 export type Step = 'advance' | 'bundle'
 
-export interface Grant {
+export interface Grant extends Granted {
   readonly month: Month
   /** Unix milliseconds, when it was granted. */
   readonly atMs: number
   /** 0: nothing was granted. */
   readonly units: number
-  /** Everything granted so far, these units included. */
+}
+
+export interface Granted {
+  /** Everything granted so far, units of this grant included. */
   readonly granted: number
   /** As the link's row says it; null: no limit (any more). */
   readonly limit: number | null
@@ -64,6 +67,21 @@ export async function grantHits(sql: Sql, linkId: number, step: Step, seen: numb
   if (!row) throw new Error('Postgres granted nothing and refused nothing')
   const { month, endsMs, ...grant } = row
   return { ...grant, month: { name: month, endsMs } }
+}
+
+/** What the next grant would go by: nothing is granted. */
+export async function readGranted(sql: Sql, linkId: number): Promise<Granted> {
+  const [row] = await sql.query<{ limit: number | null; granted: number }>(
+    `with this as (select date_trunc('month', ql_now() at time zone 'UTC') as starts)
+     select l.monthly_hits as "limit", coalesce(h.granted,
+       (select sum(c.clicks) from clicks c where c.link_id = l.id and c.hour >= starts at time zone 'UTC'), 0)::bigint
+       as granted
+     from this cross join links l left join hits h on h.link_id = l.id and h.month = starts::date
+     where l.id = $1 and l.deleted_at is null`,
+    [linkId],
+    'ql-read-granted',
+  )
+  return row ? { ...row, exists: true } : { limit: null, granted: 0, exists: false }
 }
 
 /** For hits that nobody can spend any more. To be sent once: whether it arrived or not, they are forgotten. */

@@ -1,6 +1,7 @@
 // A world of processes, one Redis and one Postgres in virtual time, for the model test of hits. The processes run the real
 // hit quota; what stands behind the sockets is modelled, and so are the sockets: a request or a reply may be lost, and a
 // command may be carried out long after its asker has given up.
+// Long because all that happens to a hit happens in one world.
 import { pause } from '../connections/pause.ts'
 import type { Code, Link } from '../link.ts'
 import type { VirtualTime } from '../testing/virtual-time.ts'
@@ -8,7 +9,7 @@ import { DatabaseClock } from './database-clock.ts'
 import type { HitCounters, Terms } from './hit-counters.ts'
 import { createHitQuota, type HitQuota } from './hit-quota.ts'
 import { createHitSupply } from './hit-supply.ts'
-import type { Grant, Step as GrantStep } from './hits-store.ts'
+import type { Grant, Granted, Step as GrantStep } from './hits-store.ts'
 
 export interface Flaws {
   /** Whatever is in Redis is believed. */
@@ -19,22 +20,15 @@ export interface Flaws {
   readonly spendsFirst?: boolean
   /** A counter is the code's, not the link's. */
   readonly inherits?: boolean
+  /** HEAD asks for hits, as GET does. */
+  readonly looksByTaking?: boolean
 }
 
 export interface Step {
   readonly atMs: number
   readonly what:
-    | 'hits'
-    | 'evict'
-    | 'flush'
-    | 'snapshot'
-    | 'restore'
-    | 'kill'
-    | 'stop'
-    | 'limit'
-    | 'recreate'
-    | 'lossy'
-    | 'noPostgres'
+    | 'hits' | 'heads' | 'evict' | 'flush' | 'snapshot' | 'restore' | 'kill' | 'stop' | 'limit' | 'recreate' | 'lossy'
+    | 'noPostgres' // prettier-ignore
   readonly which: number
   readonly amount: number
 }
@@ -95,6 +89,9 @@ export class World {
       case 'hits':
         for (let n = 0; n < amount; n++) this.#ask(target)
         break
+      case 'heads':
+        for (let n = 0; n < amount; n++) this.#look(target)
+        break
       case 'evict':
       case 'flush':
         redis.counters.clear()
@@ -140,8 +137,14 @@ export class World {
       this.#time.note(`a hit of ${key}`)
     }
     if (lease.spend(performance.now())) serve()
-    else
-      void process.quota.acquire(lease, true, () => process.alive).then((verdict) => verdict === 'granted' && serve())
+    else void process.quota.acquire(lease, () => process.alive).then((verdict) => verdict === 'granted' && serve())
+  }
+
+  #look({ quota }: { quota: HitQuota }): void {
+    const lease = quota.leaseOf(this.#link)
+    if (!lease) return
+    // As it was: who looks asks for a bundle.
+    void (this.#flaws.looksByTaking ? quota.acquire(lease, () => true) : quota.look(lease))
   }
 
   #fate(): Fate {
@@ -200,7 +203,7 @@ export class World {
     await Promise.all(this.#processes.map(({ quota }) => quota.close()))
   }
 
-  #counters(known: () => number): Pick<HitCounters, 'take' | 'giveBack'> {
+  #counters(known: () => number): Pick<HitCounters, 'take' | 'giveBack' | 'left'> {
     const { resends, inherits } = this.#flaws
     const ownerOf = ({ linkId }: Terms): string => (inherits ? 'anyone' : String(linkId))
     // What is under way on a connection does not reach the server of the next one.
@@ -214,6 +217,11 @@ export class World {
         if (run !== this.#redis.run) return Promise.resolve('refused')
         return this.#send(() => onConnection(run, () => this.#take(ownerOf(terms), run, terms, month, add)), resends)
       },
+      left: (_code, linkId, month) =>
+        this.#send(() => {
+          const held = this.#redis.counters.get(month)
+          return this.#isOf(held, inherits ? 'anyone' : String(linkId), known()) ? held.left : 0
+        }),
       giveBack: (terms, month, units) => {
         const run = known()
         if (run !== this.#redis.run) return Promise.resolve(false)
@@ -275,12 +283,22 @@ export class World {
         }
         return this.#send(() => this.#grant(linkId, step, seen))
       },
+      granted: (linkId: number): Promise<Granted> =>
+        this.#nowMs < this.#noPostgresUntilMs
+          ? Promise.reject(new Error('Postgres is away'))
+          : this.#send(() => this.#granted(linkId)),
       giveBack: (linkId: number, month: string, units: number): Promise<void> =>
         this.#send(() => {
           const key = `${linkId}/${month}`
           this.granted.set(key, (this.granted.get(key) ?? 0) - units)
         }),
     }
+  }
+
+  #granted(linkId: number): Granted {
+    const exists = this.#link.id === linkId
+    const granted = this.granted.get(`${linkId}/${this.#month.name}`) ?? 0
+    return { granted, limit: exists ? this.#link.monthlyHits : null, exists }
   }
 
   #grant(linkId: number, step: GrantStep, seen: number | null): Grant {

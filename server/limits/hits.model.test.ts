@@ -13,12 +13,10 @@ const limit = 200
 
 const when = fc.integer({ min: 20, max: runMs })
 const which = fc.nat(3)
-const hits = fc.record({
-  atMs: when,
-  which,
-  what: fc.constant('hits' as const),
-  amount: fc.integer({ min: 1, max: 60 }),
-})
+const asked = <T extends string>(what: T) =>
+  fc.record({ atMs: when, which, what: fc.constant(what), amount: fc.integer({ min: 1, max: 60 }) })
+const hits = asked('hits')
+const heads = asked('heads')
 const event = fc.record({
   atMs: when,
   which,
@@ -43,7 +41,10 @@ const repetition = fc.integer({ min: 50, max: runMs - 500 }).map((atMs): Step[] 
 ])
 const script = fc
   .tuple(
-    fc.array(hits, { minLength: 10, maxLength: 40 }),
+    fc.array(fc.oneof({ weight: 5, arbitrary: hits }, { weight: 1, arbitrary: heads }), {
+      minLength: 10,
+      maxLength: 40,
+    }),
     fc.array(fc.oneof({ weight: 6, arbitrary: event }, { weight: 1, arbitrary: change }), { maxLength: 12 }),
     fc.option(repetition, { nil: [] }),
   )
@@ -108,6 +109,28 @@ describe('hits', () => {
       expect(other.trace).toEqual(one.trace)
     }
   })
+
+  /** Visitors come to one process, HEADs to all. */
+  const beside = (flaws: Flaws = {}) =>
+    fc.asyncProperty(fc.array(heads, { minLength: 20, maxLength: 60 }), fc.nat(), async (many, salt) => {
+      const gets = Array.from({ length: 28 }, (_, n): Step => ({
+        atMs: 20 + 40 * n,
+        which: 0,
+        what: 'hits',
+        amount: 10,
+      }))
+      const { served } = await live([...gets, ...many], salt, flaws)
+      if (served !== limit) throw new Error(`${served} served of ${limit}`)
+    })
+
+  it('are all served however often, and wherever, HEAD asks meanwhile', searches, () =>
+    search('hits beside HEADs', beside(), 60),
+  )
+
+  it('would not all be served if HEAD took what it asks for: the search finds it', async () => {
+    const flawed = beside({ looksByTaking: true })
+    expect((await fc.check(flawed, { seed: fixedSeed, numRuns: 100, endOnFailure: true })).failed).toBe(true)
+  }, 60_000)
 
   it.each<[string, Flaws]>([
     ['believed whatever a Redis says, also one that repeats itself', { noRunCheck: true }],

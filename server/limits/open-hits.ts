@@ -65,7 +65,8 @@ export function openHits(config: Pick<Config, 'dbTimeoutMs' | 'hitQuotaUngrantab
   })
   return {
     leaseOf: (link) => quota.leaseOf(link),
-    acquire: (lease, spends, isWanted) => quota.acquire(lease, spends, isWanted),
+    acquire: (lease, isWanted) => quota.acquire(lease, isWanted),
+    look: (lease) => quota.look(lease),
     secondsToMonthEnd: () => quota.secondsToMonthEnd(),
     clockMoved: () => {
       quota.clockMoved()

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import express from 'express'
 import { expect } from 'vitest'
+import { createAnswers } from '../api/answers.ts'
 import { apiRouter, type ApiDeps } from '../api/router.ts'
 import { boot, preparation } from '../boot.ts'
 import { loadConfig } from '../config.ts'
@@ -76,6 +77,7 @@ export async function startApi(options: { databaseUrl?: string; admission?: ApiD
   app.use(
     '/api/v1',
     apiRouter({
+      answers: createAnswers(() => undefined),
       config,
       log,
       sql: db,

@@ -1,18 +1,18 @@
 // The front door may never answer what node:http would refuse, nor otherwise than node:http would. The same bytes, cut the
 // same way, go to a front door with node:http behind it and to node:http alone: what comes back must be equal, whether
 // the connection stays open too, and what is counted. testing/search.ts says how to look further.
-import type { Server } from 'node:http'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { cases, corpus, cut, longCorpus } from './front-door.cases.stub.ts'
 import { search, searches, searchRuns } from '../testing/search.ts'
 import { createPages, serve, type Case, type Outcome } from './front-door.stub.ts'
+import type { HttpServer } from './http-server.ts'
 
 const usual = 4000
 const runs = searchRuns ?? usual
 const timeout = 60_000 + runs * 5
 
-let pages: Server
+let pages: HttpServer
 beforeAll(() => {
   pages = createPages()
 })

@@ -1,6 +1,6 @@
 // For the tests of the front door: a ladder whose answers are in the code's first letter, and one connection in memory
 // that is served once by the front door with node:http behind it, and once by node:http alone.
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import { Duplex } from 'node:stream'
 import type { Tally } from '../clicks/counter.ts'
 import { limits } from '../config.ts'
@@ -8,6 +8,7 @@ import { Lease } from '../limits/hit-lease.ts'
 import { absent, type Code, type Known, type Link } from '../link.ts'
 import { createFrontDoor } from './front-door.ts'
 import { createRedirectHandler, type RedirectDeps, type RedirectHandler } from './handler.ts'
+import { createHttpServer, type HttpServer } from './http-server.ts'
 import type { Found, Resolver } from './resolve.ts'
 import type { Copy } from './tier1-local.ts'
 
@@ -97,6 +98,7 @@ function stubHits(): NonNullable<RedirectDeps['hits']> {
       await wait
       return terms.code.startsWith('D') ? 'used_up' : 'granted'
     },
+    look: ({ terms }) => Promise.resolve(terms.code.startsWith('D') ? 'used_up' : 'granted'),
     secondsToMonthEnd: () => 4711,
   }
 }
@@ -162,27 +164,32 @@ export interface Outcome {
 /** `Date` is the one field that may differ. */
 export const normalise = (bytes: string): string => bytes.replaceAll(/\r\nDate: [^\r]*\r\n/g, '\r\nDate: x\r\n')
 
-export function createPages(): Server {
-  const server = createServer((req: IncomingMessage, res: ServerResponse) => {
-    const { handler } = req.socket as unknown as Wire
-    if (handler.tryLocal(req, res)) return
-    handler.handle(req, res).catch(() => {
-      res.writeHead(500, { 'Content-Length': 0 }).end()
-    })
-  })
-  server.keepAliveTimeout = limits.keepAliveMs
-  server.emit('listening')
-  return server
+/** One for all connections, each with a handler of its own. */
+export function createPages(): HttpServer {
+  const handlerOf = (req: IncomingMessage): RedirectHandler => (req.socket as unknown as Wire).handler
+  return createHttpServer(
+    {
+      redirects: { tryLocal: (req, res) => handlerOf(req).tryLocal(req, res) },
+      pages: (req, res) => {
+        handlerOf(req)
+          .handle(req, res)
+          .catch(() => {
+            res.writeHead(500, { 'Content-Length': 0 }).end()
+          })
+      },
+    },
+    limits,
+  )
 }
 
-export async function serve(pages: Server, { chunks, gaps, fin }: Case, withDoor: boolean): Promise<Outcome> {
+export async function serve(pages: HttpServer, { chunks, gaps, fin }: Case, withDoor: boolean): Promise<Outcome> {
   const counted: Counted = { statuses: [], clicks: 0 }
   const deps = stubDeps(counted)
   const wire = new Wire(createRedirectHandler(deps))
   let rawAnswers: number | undefined
   const handOver = (socket: Duplex): void => {
     rawAnswers = counted.statuses.length
-    pages.emit('connection', socket)
+    pages.take(socket)
   }
   const door = createFrontDoor({ ...deps, handOver, keepAliveMs: 1e9, firstRequestMs: 1e9, lateCheckMs: 1e9 })
   if (withDoor) door.accept(wire)

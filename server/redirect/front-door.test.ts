@@ -7,18 +7,36 @@ import fc from 'fast-check'
 import { afterEach, describe, expect, it } from 'vitest'
 import { limits } from '../config.ts'
 import { cases, corpus, cut } from './front-door.cases.stub.ts'
-import { normalise, stubDeps, turns, type Counted } from './front-door.stub.ts'
+import { normalise, stubDeps, turns } from './front-door.stub.ts'
 import { createRedirectHandler } from './handler.ts'
-import { listen, type Bounds } from './listener.ts'
+import type { Code } from '../link.ts'
+import { waitFor } from '../testing/wait-for.ts'
+import { listen, type Bounds, type ListenerDeps } from './listener.ts'
 
 const closes: (() => Promise<void>)[] = []
 afterEach(async () => {
   await Promise.all(closes.splice(0).map((close) => close()))
 })
 
-async function start(frontDoor: 'raw' | 'http' = 'raw', bounds: Partial<Bounds> = {}) {
-  const counted: Counted & { refused: number } = { statuses: [], clicks: 0, refused: 0 }
-  const deps = stubDeps(counted)
+async function start(
+  frontDoor: 'raw' | 'http' = 'raw',
+  bounds: Partial<Bounds> = {},
+  countedAs: ListenerDeps['countedAs'] = () => undefined,
+) {
+  const counted = { statuses: [] as number[], clicks: 0, letGo: 0, waiting: 0, atOnce: 0, mostAtOnce: 0 }
+  const stub = stubDeps(counted)
+  const { ask } = stub.resolver
+  const deps = {
+    ...stub,
+    resolver: {
+      ...stub.resolver,
+      ask(code: Code) {
+        if (!code.startsWith('W')) return ask(code)
+        counted.waiting++
+        return new Promise<never>(() => undefined)
+      },
+    },
+  }
   const redirects = createRedirectHandler(deps)
   const listener = await listen(
     { port: 0, host: '127.0.0.1', frontDoor },
@@ -26,9 +44,17 @@ async function start(frontDoor: 'raw' | 'http' = 'raw', bounds: Partial<Bounds> 
       ...deps,
       redirects,
       pages: (req, res) => {
+        counted.mostAtOnce = Math.max(counted.mostAtOnce, ++counted.atOnce)
+        res.once('close', () => counted.atOnce--)
+        if (req.url === '/echo') {
+          let length = 0
+          req.on('data', (chunk: Buffer) => (length += chunk.length)).on('end', () => res.end(String(length)))
+          return
+        }
         redirects.handle(req, res).catch(() => res.writeHead(500, { 'Content-Length': 0 }).end())
       },
-      onRefused: () => counted.refused++,
+      countedAs,
+      onLetGo: () => counted.letGo++,
       onError: (error) => {
         throw error
       },
@@ -55,8 +81,8 @@ interface Client {
   until(check: (received: string) => boolean): Promise<string>
 }
 
-async function dial(port: number): Promise<Client> {
-  const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true, noDelay: true })
+async function dial(port: number, localAddress = '127.0.0.1'): Promise<Client> {
+  const socket = connect({ port, host: '127.0.0.1', localAddress, allowHalfOpen: true, noDelay: true })
   clients.add(socket)
   let received = ''
   socket.on('data', (chunk) => (received += chunk.toString('latin1')))
@@ -144,6 +170,20 @@ describe('the front door', () => {
     }
     expect(raw.counted.statuses).toEqual(http.counted.statuses)
     expect(raw.counted.clicks).toBe(http.counted.clicks)
+  })
+
+  it.each(['raw', 'http'] as const)('takes the absolute form as the path in it, FRONT_DOOR=%s', async (frontDoor) => {
+    const { port } = await start(frontDoor)
+    const client = await dial(port)
+    const statusOf = async (target: string): Promise<string> =>
+      (await ask(client, get('').replace('/', target))).slice('HTTP/1.1 '.length, 'HTTP/1.1 200'.length)
+    for (const target of ['http://a', 'HTTP://b.example:8080', 'https://[::1]:80']) {
+      expect(await statusOf(`${target}/Labc123`)).toBe('302')
+      expect(await statusOf(`${target}/Sabc123?utm=1`)).toBe('302')
+      expect(await statusOf(`${target}/Nabc123`)).toBe('404')
+    }
+    const nowhere = ['http://a', 'http://a?Labc123', 'http://u:p@a/Labc123', 'http://a//Labc123', 'http://a/http://a/Labc123', 'ftp://a/Labc123'] // prettier-ignore
+    for (const target of nowhere) expect(await statusOf(target)).toBe('404')
   })
 
   it('writes a redirect to the letter', async () => {
@@ -275,14 +315,112 @@ describe('clients that are slow, many or deaf', () => {
     await client.closed
     clearInterval(dripping)
   })
+})
 
-  it('connections beyond the limit are refused and counted', async () => {
-    const { port, counted } = await start('raw', { connections: 3 })
-    const kept = await Promise.all([dial(port), dial(port), dial(port)])
-    const refused = await dial(port)
-    await refused.closed
-    expect(counted.refused).toBe(1)
-    for (const client of kept) expect(await ask(client, get('Labc123'))).toContain(' 302 ')
+describe.each(['raw', 'http'] as const)('too many connections, FRONT_DOOR=%s', (frontDoor) => {
+  /** Each asks after the one before it. */
+  const come = async (port: number, count: number, from?: string): Promise<Client[]> => {
+    const clients: Client[] = []
+    while (clients.length < count) {
+      const client = await dial(port, from)
+      clients.push(client)
+      expect(await ask(client, get('Labc123'))).toContain(' 302 ')
+    }
+    return clients
+  }
+
+  it('the one that has been quiet for longest goes, not the newcomer, and is counted', async () => {
+    const { port, counted } = await start(frontDoor, { connections: 3 })
+    const [first, second, third] = (await come(port, 3)) as [Client, Client, Client]
+    expect(await ask(first, get('Labc123'))).toContain(' 302 ')
+    const [newcomer] = (await come(port, 1)) as [Client]
+    await second.closed
+    expect(counted.letGo).toBe(1)
+    for (const client of [first, third, newcomer]) expect(await ask(client, get('Labc123'))).toContain(' 302 ')
+  })
+
+  it('one that waits for its answer stays as long as others are idle', async () => {
+    const { port, counted } = await start(frontDoor, { connections: 3 })
+    const waiting = await dial(port)
+    // Nobody answers it before it is let go.
+    waiting.socket.write(get('Wabc123'))
+    await waitFor(() => counted.waiting === 1)
+    const [idle, another] = (await come(port, 2)) as [Client, Client]
+    const newcomers = await come(port, 2)
+    await Promise.all([idle.closed, another.closed])
+    expect([counted.letGo, waiting.socket.destroyed]).toEqual([2, false])
+    for (const client of newcomers) client.socket.write(get('Wabc123'))
+    await waitFor(() => counted.waiting === 3)
+    await come(port, 1)
+    await waiting.closed
+  })
+
+  it('one address has a part of them only, and loses its own', { timeout: 30_000 }, async () => {
+    const { port, counted } = await start(
+      frontDoor,
+      { connections: 1000, connectionsPerAddress: 100 },
+      (address) => address,
+    )
+    const others = await come(port, 50, '127.0.0.3')
+    const crowd: Client[] = []
+    while (crowd.length < 2000)
+      crowd.push(...(await Promise.all(Array.from({ length: 50 }, () => dial(port, '127.0.0.2')))))
+    await waitFor(() => counted.letGo === 1900)
+    await Promise.all(crowd.slice(0, 1800).map(({ closed }) => closed))
+    for (const client of others) expect(await ask(client, get('Labc123'))).toContain(' 302 ')
+    await come(port, 1, '127.0.0.4')
+  })
+
+  it('those that are exempt have all the room', async () => {
+    const { port, counted } = await start(frontDoor, { connections: 1000, connectionsPerAddress: 10 })
+    const clients = await come(port, 30)
+    for (const client of clients) expect(await ask(client, get('Labc123'))).toContain(' 302 ')
+    expect(counted.letGo).toBe(0)
+  })
+})
+
+describe('requests that come behind each other', () => {
+  it('are worked on one at a time, and answered in order', async () => {
+    const { port, counted } = await start('http')
+    const client = await dial(port)
+    const codes = Array.from({ length: 500 }, (_, i) => (i % 2 === 0 ? 'Labc123' : `S${i}abc`))
+    client.socket.write(codes.map((code) => get(code)).join(''))
+    const received = await client.until((received) => answers(received) === 500)
+    const said = [...received.matchAll(/Location: https:\/\/example.com\/(\w+)/g)].map(([, code]) => code)
+    expect(said).toEqual(codes)
+    expect(counted.mostAtOnce).toBe(1)
+  })
+
+  it('let others in between: a visitor does not wait for a flood of absent codes', { timeout: 30_000 }, async () => {
+    const { port, counted } = await start()
+    const visitor = await dial(port)
+    expect(await ask(visitor, get('Labc123'))).toContain(' 302 ')
+    const flood = await Promise.all(Array.from({ length: 8 }, () => dial(port)))
+    const perConnection = Math.floor(65_536 / get('Aabc123').length)
+    const before = counted.statuses.length
+    for (const { socket } of flood) socket.write(get('Aabc123').repeat(perConnection))
+    await waitFor(() => counted.statuses.length > before)
+    expect(await ask(visitor, get('Labc123'))).toContain(' 302 ')
+    // As long as the flood has thousands of answers to come, a visitor's does not come behind them.
+    expect(counted.statuses.length - before).toBeLessThan(perConnection)
+    await waitFor(() => counted.statuses.length === before + 1 + flood.length * perConnection, { deadlineMs: 20_000 })
+  })
+
+  it('a body of several pieces arrives whole, between other requests', async () => {
+    const { port } = await start()
+    const client = await dial(port)
+    const body = 'x'.repeat(60_000)
+    const upload = `POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: ${body.length}\r\n\r\n${body}`
+    client.socket.write(get('Sabc123') + upload + get('Pabc123') + upload + get('Nabc123'))
+    const received = await client.until((received) => answers(received) === 5 && received.endsWith('}'))
+    expect([...received.matchAll(/HTTP\/1.1 (\d+)/g)].map(([, status]) => status)).toEqual([
+      '302',
+      '200',
+      '301',
+      '200',
+      '404',
+    ])
+    expect(received.match(/\r\n60000/g)).toHaveLength(2)
   })
 })
 

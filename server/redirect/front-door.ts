@@ -11,11 +11,12 @@
 //                  handed over to node:http, bytes and all, for the rest of the connection: no way back
 //
 // It owns what node:http would otherwise do for these connections: the idle time-out, the bound on what a client does not
-// read, the stop. How many connections there may be is the listener's business.
+// read, the stop. How many connections there may be is said in guests.ts.
 import type { Duplex } from 'node:stream'
 import type { Counter } from '../clicks/counter.ts'
 import type { HitQuota, Lease, Verdict } from '../limits/hit-quota.ts'
 import { parseCode, type Code } from '../link.ts'
+import type { Holder } from './guests.ts'
 import { createDateHeader, isOver, prepareCopy, prepareKnown, wireOf, type Prepared } from './prepared.ts'
 import { codeIn, plainGet } from './recognise.ts'
 import type { Found, Resolver, Source } from './resolve.ts'
@@ -36,7 +37,7 @@ export interface FrontDoorDeps {
 }
 
 export interface FrontDoor {
-  accept(socket: Duplex): void
+  accept(socket: Duplex): Holder
   /** From now on every request is handed over. Closes connections that have been quiet for `quietMs`. */
   drain(quietMs: number): void
   closeAll(): void
@@ -61,10 +62,10 @@ class Door {
 }
 
 /** A connection until it is handed over. The functions are made once per connection, none per request. */
-class Visitor {
+class Visitor implements Holder {
   readonly #door: Door
   readonly #socket: Duplex
-  #lastMs = performance.now()
+  lastMs = performance.now()
   #used = false
   #waiting: Buffer | undefined
   /** Closed or handed over: what comes late is not for us. */
@@ -79,6 +80,10 @@ class Visitor {
     socket.on('close', this.#onClose)
   }
 
+  get isWaiting(): boolean {
+    return this.#waiting !== undefined
+  }
+
   readonly #onData = (chunk: Buffer): void => {
     const door = this.#door
     const beganMs = performance.now()
@@ -88,7 +93,7 @@ class Visitor {
       return
     }
     const code = codeIn(chunk, end) as Code
-    this.#lastMs = beganMs
+    this.lastMs = beganMs
     this.#used = true
     // Only parsed codes are ever held, so a copy proves the code.
     const copy = door.deps.resolver.local(code)
@@ -138,7 +143,7 @@ class Visitor {
 
   #answerWaiting(prepared: Prepared, nowMs: number, source: Source | 'local'): void {
     this.#waiting = undefined
-    this.#answer(prepared, this.#lastMs, nowMs, source)
+    this.#answer(prepared, this.lastMs, nowMs, source)
   }
 
   /** Its link has a limit, and this process holds none of its hits at the moment. */
@@ -149,7 +154,7 @@ class Visitor {
       if (verdict === 'granted') this.#answerWaiting(prepared, performance.now(), source)
       else this.#handOver()
     }
-    this.#door.deps.hits?.acquire(lease, true, this.#isWaiting).then(heard, this.#onUnanswered)
+    this.#door.deps.hits?.acquire(lease, this.#isWaiting).then(heard, this.#onUnanswered)
   }
 
   readonly #isWaiting = (): boolean => !this.#gone && !this.#door.draining
@@ -202,8 +207,8 @@ class Visitor {
   }
 
   closeIfQuiet(nowMs: number, quietMs: number, unusedMs: number): void {
-    const quiet = nowMs - this.#lastMs >= (this.#used ? quietMs : unusedMs)
-    if (quiet && this.#waiting === undefined) this.#socket.destroy()
+    const quiet = nowMs - this.lastMs >= (this.#used ? quietMs : unusedMs)
+    if (quiet && !this.isWaiting) this.#socket.destroy()
   }
 
   close(): void {
@@ -219,7 +224,9 @@ export function createFrontDoor(deps: FrontDoorDeps): FrontDoor {
   sweep.unref()
   return {
     accept(socket) {
-      door.visitors.add(new Visitor(door, socket))
+      const visitor = new Visitor(door, socket)
+      door.visitors.add(visitor)
+      return visitor
     },
     drain(quietMs) {
       door.draining = true

@@ -13,7 +13,7 @@ export interface RedirectDeps {
   readonly nowMs: () => number
   readonly clicks: Pick<Counter, 'tally' | 'hit'>
   /** Of links with a limit. Without it there are none. */
-  readonly hits?: Pick<HitQuota, 'leaseOf' | 'acquire' | 'secondsToMonthEnd'>
+  readonly hits?: Pick<HitQuota, 'leaseOf' | 'acquire' | 'look' | 'secondsToMonthEnd'>
   /** One per answer: its status, how long it took, and who knew (undefined: nobody was asked). */
   readonly onAnswer: (status: number, seconds: number, source: Source | 'local' | undefined) => void
   readonly onShed: () => void
@@ -46,6 +46,17 @@ const wrongMethod = new QuickLinkError('method_not_allowed', 'A short link answe
   headers: { Allow: 'GET, HEAD' },
 })
 
+/**
+ * "http://host/abc" → "/abc": a server has to take this form as well (RFC 9112, 3.2.2). Which host is named decides nothing,
+ * as in `Host`. With a user in it, or without a host, it is left as it is, and leads nowhere.
+ */
+export function originForm(target: string): string {
+  const [beginning] = /^https?:\/\/[^/?#@]+/i.exec(target) ?? []
+  if (beginning === undefined || target[beginning.length] === '@') return target
+  const path = target.slice(beginning.length)
+  return path.startsWith('/') ? path : `/${path}`
+}
+
 /** "/abc?x" → "abc". Nothing is decoded: a code needs no escapes. */
 function segmentOf(url: string): string {
   const query = url.indexOf('?')
@@ -69,14 +80,15 @@ export function createRedirectHandler(deps: RedirectDeps): RedirectHandler {
     return answerProblem(req, res, verdict?.blocked ? tooManyAbsent(verdict.retryAfterS) : notFound)
   }
 
-  /** Its link has a limit: a hit is waited for, or there is none. */
+  /** Its link has a limit: a hit is waited for, or there is none. HEAD looks whether there is one, and leaves it. */
   const redirectLimited = async (
     req: IncomingMessage,
     res: ServerResponse,
     prepared: Prepared,
     lease: Lease,
   ): Promise<number> => {
-    const verdict = (await deps.hits?.acquire(lease, req.method === 'GET', () => !res.destroyed)) ?? 'unknown'
+    const asked = req.method === 'GET' ? deps.hits?.acquire(lease, () => !res.destroyed) : deps.hits?.look(lease)
+    const verdict = (await asked) ?? 'unknown'
     switch (verdict) {
       case 'granted':
         return redirect(req, res, prepared)

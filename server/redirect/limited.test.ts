@@ -15,7 +15,6 @@ afterEach(async () => {
 })
 
 interface Waiting {
-  readonly spends: boolean
   readonly isWanted: () => boolean
   readonly resolve: (verdict: Verdict) => void
 }
@@ -24,13 +23,15 @@ interface Waiting {
 async function start(frontDoor: 'raw' | 'http', left: number) {
   const counted: Counted = { statuses: [], clicks: 0 }
   const waiting: Waiting[] = []
+  const looking: ((verdict: Verdict) => void)[] = []
   const asks: string[] = []
   const lease = new Lease({ code: 'abc' as Code, linkId: 7, version: 1, limit: 1000 }, () => asks.push('low'))
   lease.fill(left, { name: '2030-01', endsMs: Infinity }, Infinity)
   const hits = {
     leaseOf: () => lease,
-    acquire: (_lease: Lease, spends: boolean, isWanted: () => boolean) =>
-      new Promise<Verdict>((resolve) => waiting.push({ spends, isWanted, resolve })),
+    acquire: (_lease: Lease, isWanted: () => boolean) =>
+      new Promise<Verdict>((resolve) => waiting.push({ isWanted, resolve })),
+    look: () => new Promise<Verdict>((resolve) => looking.push(resolve)),
     secondsToMonthEnd: () => 4711,
   }
   const deps = { ...stubDeps(counted), hits }
@@ -39,7 +40,8 @@ async function start(frontDoor: 'raw' | 'http', left: number) {
     ...deps,
     redirects,
     pages: (req, res) => void redirects.handle(req, res),
-    onRefused: () => undefined,
+    countedAs: () => undefined,
+    onLetGo: () => undefined,
     onError: (error) => {
       throw error
     },
@@ -52,7 +54,7 @@ async function start(frontDoor: 'raw' | 'http', left: number) {
   const ask = (code: string, method = 'GET'): void => {
     socket.write(`${method} /${code} HTTP/1.1\r\nHost: a\r\n\r\n`)
   }
-  return { counted, waiting, asks, lease, socket, ask, received: () => received }
+  return { counted, waiting, looking, asks, lease, socket, ask, received: () => received }
 }
 
 describe.each(['raw', 'http'] as const)('FRONT_DOOR=%s', (door) => {
@@ -99,13 +101,12 @@ describe.each(['raw', 'http'] as const)('FRONT_DOOR=%s', (door) => {
   })
 
   it('HEAD is answered as GET would be, and spends nothing', async () => {
-    const { ask, counted, waiting, lease } = await start(door, 8)
+    const { ask, counted, waiting, looking, lease } = await start(door, 8)
     ask('Lcode12', 'HEAD')
-    await waitFor(() => waiting.length === 1)
-    expect(waiting[0]!.spends).toBe(false)
-    waiting[0]!.resolve('granted')
+    await waitFor(() => looking.length === 1)
+    looking[0]!('granted')
     await waitFor(() => counted.statuses.length === 1)
-    expect([lease.left, counted.clicks]).toEqual([8, 0])
+    expect([lease.left, waiting.length, counted.clicks]).toEqual([8, 0, 0])
   })
 
   it('nothing is wanted any more by a client that has gone', async () => {

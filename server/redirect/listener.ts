@@ -1,24 +1,31 @@
 // The public port. One listener accepts; the front door answers plain redirects on the raw socket; node:http has the rest,
 // with the same look-up before anything else. FRONT_DOOR=http gives every connection to node:http from its first byte.
-import { createServer as createHttpServer, type RequestListener, type Server as HttpServer } from 'node:http'
 import { once } from 'node:events'
+import type { RequestListener } from 'node:http'
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net'
-import type { Duplex } from 'node:stream'
 import { limits, type Config } from '../config.ts'
 import { createFrontDoor, type FrontDoor } from './front-door.ts'
+import { Guests, type GuestsOptions } from './guests.ts'
 import type { RedirectDeps, RedirectHandler } from './handler.ts'
+import { createHttpServer, type HttpServer } from './http-server.ts'
 import type { ListenHandle } from '../processes/stand-in.ts'
 
 export interface ListenerDeps extends Pick<RedirectDeps, 'resolver' | 'clicks' | 'hits' | 'onAnswer'> {
   readonly redirects: RedirectHandler
   /** Everything that is no tier-1 hit: redirects that have to ask, the API, pages. */
   readonly pages: RequestListener
-  readonly onRefused: () => void
+  /** Room for the API's answers is short: who takes nothing of one is let go sooner. */
+  readonly isCrowded?: () => boolean
+  /** What connections of an address are counted under; undefined: they are as good as many people's. */
+  readonly countedAs: GuestsOptions['countedAs']
+  /** A connection had to go, because there was a newcomer and no room. */
+  readonly onLetGo: () => void
   readonly onError: (error: Error) => void
 }
 
 type Bound =
-  | 'keepAliveMs' | 'headersMs' | 'requestMs' | 'lateCheckMs' | 'connections' | 'unreadBytes' | 'lingerMs' | 'drainMs' // prettier-ignore
+  | 'keepAliveMs' | 'headersMs' | 'requestMs' | 'lateCheckMs' | 'crowdedMs' | 'connections' | 'connectionsPerAddress'
+  | 'unreadBytes' | 'lingerMs' | 'drainMs' // prettier-ignore
 export type Bounds = Readonly<Record<Bound, number>>
 
 export interface Listener {
@@ -36,22 +43,24 @@ export async function listen(
   deps: ListenerDeps,
   bounds: Bounds = limits,
 ): Promise<Listener> {
-  const http = createPages(deps, bounds)
-  const handOver = http.take
+  const http = createHttpServer(deps, bounds)
+  const guests = new Guests({
+    ...deps,
+    most: bounds.connections,
+    mostPerAddress: bounds.connectionsPerAddress,
+  })
   const door = createFrontDoor({
     ...deps,
-    handOver,
+    handOver: (socket) => {
+      guests.handedOver(socket, http.take(socket))
+    },
     keepAliveMs: bounds.keepAliveMs,
     firstRequestMs: bounds.headersMs,
     lateCheckMs: bounds.lateCheckMs,
   })
-  const server = createServer(
-    { noDelay: true, allowHalfOpen: true, highWaterMark: bounds.unreadBytes },
-    frontDoor === 'raw' ? door.accept : handOver,
-  )
-  // What one worker refuses is not offered to the next: without `dropMaxConnection` full workers would pass it around.
-  Object.assign(server, { maxConnections: bounds.connections, dropMaxConnection: true })
-  server.on('drop', deps.onRefused)
+  const server = createServer({ noDelay: true, allowHalfOpen: true, highWaterMark: bounds.unreadBytes }, (socket) => {
+    guests.admit(socket, frontDoor === 'raw' ? door.accept : http.take)
+  })
   try {
     await bind(server, port, host)
   } catch (error) {
@@ -76,72 +85,6 @@ export async function listen(
   }
 }
 
-interface Pages {
-  readonly server: HttpServer
-  take(socket: Duplex): void
-  /** From now on every answer ends its connection. */
-  drain(): void
-  close(): void
-}
-
-function createPages({ redirects, pages }: ListenerDeps, bounds: Bounds): Pages {
-  let draining = false
-  const options = {
-    keepAliveTimeout: bounds.keepAliveMs,
-    headersTimeout: bounds.headersMs,
-    requestTimeout: bounds.requestMs,
-    connectionsCheckingInterval: bounds.lateCheckMs,
-  }
-  const server = createHttpServer(options, (req, res) => {
-    if (draining) res.setHeader('Connection', 'close')
-    if (!redirects.tryLocal(req, res)) pages(req, res)
-  })
-  const unread = watchUnread(bounds)
-  // It never listens itself. Without this event it would not keep a list of its connections, and enforce no time-out.
-  server.emit('listening')
-  return {
-    server,
-    take(socket) {
-      unread.add(socket)
-      server.emit('connection', socket)
-    },
-    drain() {
-      draining = true
-    },
-    close() {
-      unread.stop()
-      server.closeAllConnections()
-      server.close()
-    },
-  }
-}
-
-/**
- * A client that takes nothing of its answer for so long is let go. Node's own way, `server.timeout`, is a timer per
- * connection that every read and write moves: that alone was a tenth of what a bare redirect costs.
- */
-function watchUnread({ keepAliveMs, lateCheckMs }: Bounds) {
-  const sockets = new Map<Duplex, { left: number; sinceMs: number }>()
-  const look = setInterval(() => {
-    const nowMs = performance.now()
-    for (const [socket, seen] of sockets) {
-      const left = socket.writableLength
-      if (left === 0 || left !== seen.left) Object.assign(seen, { left, sinceMs: nowMs })
-      else if (nowMs - seen.sinceMs >= keepAliveMs) socket.destroy()
-    }
-  }, lateCheckMs)
-  look.unref()
-  return {
-    add(socket: Duplex): void {
-      sockets.set(socket, { left: 0, sinceMs: performance.now() })
-      socket.once('close', () => sockets.delete(socket))
-    },
-    stop(): void {
-      clearInterval(look)
-    },
-  }
-}
-
 // Where the kernel can share a port, each worker has a listener of its own. Through the primary, a connection that is on
 // its way to a worker that dies just then would stay open and never be answered (docs/decisions/0010).
 const isShared = (port: number): boolean => port !== 0 && process.platform === 'linux'
@@ -160,7 +103,7 @@ const bind = (server: Server, port: number, host: string): Promise<void> =>
 // left alone for a moment, in which the next request is answered with `Connection: close`.
 async function drain(
   server: Server,
-  http: Pages,
+  http: HttpServer,
   door: FrontDoor,
   bounds: Bounds,
   adopted: ReadonlySet<Socket>,

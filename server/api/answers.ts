@@ -1,0 +1,80 @@
+// Answers of the API that are asked for and not yet sent. A page of links may have a megabyte, and lies in memory until the
+// client has taken it, which it may never do. So their number and their bytes are bounded, and one tenant has a share of
+// the room only. What finds none is refused with 503, which is small.
+import type { Response } from 'express'
+import { limits } from '../config.ts'
+import { unavailable } from '../errors.ts'
+
+type Bound = 'apiAnswers' | 'apiAnswersPerTenant' | 'apiAnswerBytes' | 'apiAnswerBytesPerTenant' | 'crowdedMs'
+
+export interface Answers {
+  /** Counts this answer until it is sent, or its connection is gone. Throws where there is no room for another. */
+  begin(response: Response, tenant: string): void
+  /** Whether somebody was refused lately. */
+  readonly isCrowded: boolean
+}
+
+class Room {
+  count = 0
+  bytes = 0
+  /** What an answer may have, until it is there: as much as the largest so far. */
+  largest = 0
+
+  add(count: number, bytes: number): void {
+    this.count += count
+    this.bytes += bytes
+  }
+}
+
+const refusal = unavailable('Too many answers are under way: read those that you have asked for, and try again.')
+
+/** Counts these bytes with the answer. Throws where there is no room for them. */
+type Hold = (bytes: number) => void
+
+export function createAnswers(onRefused: () => void, bounds: Readonly<Record<Bound, number>> = limits): Answers {
+  const all = new Room()
+  const tenants = new Map<string, Room>()
+  let refusedMs = -Infinity
+
+  const refuse = (response: Response): never => {
+    refusedMs = performance.now()
+    onRefused()
+    // What else was sent with it is not worked on.
+    response.setHeader('Connection', 'close')
+    throw refusal
+  }
+  const isFull = (own: Room, bytes: number): boolean =>
+    all.bytes + bytes > bounds.apiAnswerBytes || own.bytes + bytes > bounds.apiAnswerBytesPerTenant
+
+  return {
+    begin(response, tenant) {
+      // Its client has gone while it was found out who asks.
+      if (response.closed) return
+      const own = tenants.get(tenant) ?? new Room()
+      if (all.count >= bounds.apiAnswers || own.count >= bounds.apiAnswersPerTenant) refuse(response)
+      // Before the work, not after it.
+      if (response.req.method === 'GET' && isFull(own, own.largest)) refuse(response)
+      tenants.set(tenant, own)
+      let held = 0
+      const hold: Hold = (bytes) => {
+        own.largest = Math.max(own.largest, bytes)
+        if (isFull(own, bytes - held)) refuse(response)
+        for (const room of [all, own]) room.add(0, bytes - held)
+        held = bytes
+      }
+      if (response.req.method === 'GET') held = own.largest
+      for (const room of [all, own]) room.add(1, held)
+      response.locals['hold'] = hold
+      response.once('close', () => {
+        for (const room of [all, own]) room.add(-1, -held)
+        if (own.count === 0) tenants.delete(tenant)
+      })
+    },
+    get isCrowded() {
+      return performance.now() - refusedMs < 2 * bounds.crowdedMs
+    },
+  }
+}
+
+export const holdBytes = (response: Response, bytes: number): void =>
+  (response.locals['hold'] as Hold | undefined)?.(bytes)

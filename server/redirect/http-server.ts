@@ -1,0 +1,90 @@
+// node:http, for all that the front door does not answer itself: it is given connections, and never listens.
+import { createServer, type RequestListener, type Server } from 'node:http'
+import type { Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
+import type { limits } from '../config.ts'
+import { originForm, type RedirectHandler } from './handler.ts'
+import { Line, Turns } from './one-at-a-time.ts'
+
+interface HttpDeps {
+  readonly redirects: Pick<RedirectHandler, 'tryLocal'>
+  /** Everything that is no tier-1 hit: redirects that have to ask, the API, pages. */
+  readonly pages: RequestListener
+  /** Room for answers is short: who takes nothing of one is let go sooner. */
+  readonly isCrowded?: () => boolean
+}
+
+type Bounds = Pick<typeof limits, 'keepAliveMs' | 'headersMs' | 'requestMs' | 'lateCheckMs' | 'crowdedMs'>
+
+export interface HttpServer {
+  readonly server: Server
+  take(socket: Duplex): Line
+  /** From now on every answer ends its connection. */
+  drain(): void
+  close(): void
+}
+
+export function createHttpServer(deps: HttpDeps, bounds: { readonly [K in keyof Bounds]: number }): HttpServer {
+  let draining = false
+  const lines = new Map<Duplex, Line>()
+  const turns = new Turns()
+  const begin: RequestListener = (req, res) => {
+    if (draining) res.setHeader('Connection', 'close')
+    if (!deps.redirects.tryLocal(req, res)) deps.pages(req, res)
+  }
+  const options = {
+    keepAliveTimeout: bounds.keepAliveMs,
+    headersTimeout: bounds.headersMs,
+    requestTimeout: bounds.requestMs,
+    connectionsCheckingInterval: bounds.lateCheckMs,
+  }
+  const server = createServer(options, (req, res) => {
+    // Once, here: whoever reads it after this finds a path.
+    if (!req.url?.startsWith('/')) req.url = originForm(req.url ?? '')
+    lines.get(req.socket)?.arrive(req, res)
+  })
+  const watch = watchUnread(lines, deps.isCrowded ?? (() => false), bounds)
+  // Without this event it would not keep a list of its connections, and enforce no time-out.
+  server.emit('listening')
+  return {
+    server,
+    take(socket) {
+      server.emit('connection', socket)
+      const line = new Line(socket, begin, turns)
+      lines.set(socket, line)
+      socket.once('close', () => lines.delete(socket))
+      return line
+    },
+    drain() {
+      draining = true
+    },
+    close() {
+      clearInterval(watch)
+      server.closeAllConnections()
+      server.close()
+    },
+  }
+}
+
+/**
+ * A client that takes nothing of its answer for so long is let go. Node's own way, `server.timeout`, is a timer per
+ * connection that every read and write moves: that alone was a tenth of what a bare redirect costs.
+ */
+function watchUnread(
+  lines: ReadonlyMap<Duplex, Line>,
+  isCrowded: () => boolean,
+  { keepAliveMs, crowdedMs, lateCheckMs }: { readonly [K in keyof Bounds]: number },
+): NodeJS.Timeout {
+  const look = (): void => {
+    const nowMs = performance.now()
+    const patienceMs = isCrowded() ? Math.min(crowdedMs, keepAliveMs) : keepAliveMs
+    for (const [socket, line] of lines) {
+      const left = socket.writableLength
+      // What is left may be as much as before because the next part of the answer has taken the place of one that went.
+      const taken = ((socket as Partial<Socket>).bytesWritten ?? 0) - left
+      if (left === 0 || taken !== line.taken) Object.assign(line, { taken, takenMs: nowMs })
+      else if (nowMs - line.takenMs >= patienceMs) socket.destroy()
+    }
+  }
+  return setInterval(look, lateCheckMs).unref()
+}

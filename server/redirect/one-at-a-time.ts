@@ -1,0 +1,126 @@
+// Behind node:http, one request of a connection is worked on at a time. node:http itself parses whatever one read brings,
+// and begins all of it: 64 kB are two thousand requests, whose answers all come to be before the first is sent. Here the
+// parser is given a piece at a time, and the next piece when all requests of the last one are answered: sent or closed. What
+// lies behind waits in the socket's buffer, and then with the client. Order and answers are those of node:http.
+//
+// A request that was waiting is begun in a turn of its own, so that others are served in between; all connections' turns
+// share a few milliseconds at a time.
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
+import type { Duplex } from 'node:stream'
+
+/** Bytes: about 35 of the shortest requests. Most requests are one piece, the largest body is a few dozen. */
+const pieceBytes = 1024
+/** Milliseconds that turns take before sockets are looked at again. */
+const turnMs = 5
+
+/** Who is waiting for a turn, on all connections. */
+export class Turns {
+  #lines: Line[] = []
+  #isSet = false
+
+  add(line: Line): void {
+    this.#lines.push(line)
+    this.#set()
+  }
+
+  #set(): void {
+    if (this.#isSet) return
+    this.#isSet = true
+    setImmediate(this.#turn)
+  }
+
+  readonly #turn = (): void => {
+    this.#isSet = false
+    const lines = this.#lines
+    this.#lines = []
+    const untilMs = performance.now() + turnMs
+    let taken = 0
+    while (taken < lines.length && performance.now() < untilMs) lines[taken++]?.takeTurn()
+    if (taken === lines.length) return
+    this.#lines = [...lines.slice(taken), ...this.#lines]
+    this.#set()
+  }
+}
+
+/** The requests of one connection that node:http has just been given. */
+export class Line {
+  readonly #socket: Duplex
+  readonly #begin: RequestListener
+  readonly #turns: Turns
+  readonly #parse: (chunk: Buffer) => void
+  readonly #waiting: [IncomingMessage, ServerResponse][] = []
+  #current: ServerResponse | undefined
+  #inTurn = false
+  /** When its last request was begun. */
+  lastMs = performance.now()
+  /** Bytes that the client has taken when it was last looked at, and since when they are no more. */
+  taken = 0
+  takenMs = this.lastMs
+
+  constructor(socket: Duplex, begin: RequestListener, turns: Turns) {
+    this.#socket = socket
+    this.#begin = begin
+    this.#turns = turns
+    const [parse] = socket.listeners('data')
+    this.#parse = parse as (chunk: Buffer) => void
+    socket.removeListener('data', this.#parse)
+    // A listener of another's also ends that node:http reads the socket past all of JavaScript.
+    socket.on('data', this.#onData)
+    socket.on('drain', this.#onDrain)
+  }
+
+  /** Somebody waits for an answer, or has not taken it yet. */
+  get isWaiting(): boolean {
+    return this.#current !== undefined && !this.#current.closed
+  }
+
+  arrive(req: IncomingMessage, res: ServerResponse): void {
+    if (!this.isWaiting && this.#waiting.length === 0) {
+      this.#current = res
+      this.lastMs = performance.now()
+      this.#begin(req, res)
+    } else if (this.#waiting.push([req, res]) === 1) this.#current?.once('close', this.#wantTurn)
+  }
+
+  takeTurn(): void {
+    this.#inTurn = false
+    if (this.#socket.destroyed) return
+    const next = this.#waiting.shift()
+    if (next !== undefined) {
+      const [req, res] = next
+      this.#current = res
+      this.lastMs = performance.now()
+      if (this.#waiting.length > 0) res.once('close', this.#wantTurn)
+      this.#begin(req, res)
+    }
+    // Its body may lie there, or the next ones.
+    if (this.#waiting.length === 0) this.#socket.resume()
+  }
+
+  readonly #onData = (chunk: Buffer): void => {
+    let at = 0
+    while (at < chunk.length && !this.#isHeld()) {
+      this.#parse(chunk.length <= pieceBytes ? chunk : chunk.subarray(at, at + pieceBytes))
+      at += pieceBytes
+    }
+    if (this.#waiting.length === 0 && at >= chunk.length) return
+    // Whoever resumes it, as node:http does for bodies, gets no further than here.
+    this.#socket.pause()
+    if (at < chunk.length && !this.#socket.destroyed) this.#socket.unshift(chunk.subarray(at))
+  }
+
+  /** node:http cannot be given more while an answer waits to be taken, either. */
+  #isHeld(): boolean {
+    return this.#waiting.length > 0 || this.#socket.writableNeedDrain || this.#socket.destroyed
+  }
+
+  readonly #onDrain = (): void => {
+    if (this.#waiting.length === 0) this.#wantTurn()
+  }
+
+  readonly #wantTurn = (): void => {
+    if (this.#inTurn) return
+    this.#inTurn = true
+    this.#turns.add(this)
+  }
+}
