@@ -22,25 +22,13 @@ async function loseTheDatabase(): Promise<void> {
 const ask = (sql: string): Promise<string> =>
   inService('postgres', ['psql', '--username=postgres', '--dbname=quicklink', '--tuples-only', '--no-align', `--command=${sql}`]) // prettier-ignore
 
-/** What a dump could lose without anybody noticing. */
-async function isWhole(): Promise<void> {
-  const strangers = await ask(
-    "select relname from pg_class join pg_roles on pg_roles.oid = relowner where relnamespace = 'public'::regnamespace and rolname <> 'quicklink'",
-  )
-  // The views of pg_stat_statements are the superuser's.
-  check(
-    strangers.split('\n').every((name) => name === '' || name.startsWith('pg_stat_statements')),
-    strangers,
-  )
-  const owner = await ask("select rolname, rolsuper from pg_database join pg_roles on pg_roles.oid = datdba where datname = 'quicklink'") // prettier-ignore
-  check(owner.trim() === 'quicklink|f', owner)
-  const triggers = await ask(
-    "select string_agg(distinct tgenabled::text, '') from pg_trigger where not tgisinternal and tgrelid = 'links'::regclass",
-  )
-  check(triggers.trim() === 'A', `triggers that are not ENABLE ALWAYS: ${triggers}`)
-  const superuserDumped = await ask("select rolsuper, pg_has_role(oid, 'pg_read_all_data', 'usage') from pg_roles where rolname = 'backup'") // prettier-ignore
-  check(superuserDumped.trim() === 'f|t', superuserDumped)
-}
+/** What a dump could lose without anybody noticing: who owns what, and which triggers fire always. */
+const structure = (): Promise<string> =>
+  ask(`select format('%s %s', relkind, relname), relowner::regrole::text from pg_class where relnamespace = 'public'::regnamespace
+    union all select format('trigger %s', tgname), tgenabled::text from pg_trigger where not tgisinternal
+    union all select 'database', datdba::regrole::text from pg_database where datname = 'quicklink'
+    union all select rolname, format('%s %s', rolsuper, pg_has_role(oid, 'pg_read_all_data', 'usage')) from pg_roles
+    order by 1, 2`)
 
 async function restored(): Promise<string> {
   const handedOut = new Set<string>()
@@ -53,6 +41,10 @@ async function restored(): Promise<string> {
   }
   await createLink('https://example.com/then', 'restored')
   await createSome('https://example.com/before')
+  const whole = await structure()
+  for (const line of ['trigger links_draw_version|A', 'database|quicklink', 'backup|f t', 'quicklink|f f']) {
+    check(whole.split('\n').includes(line), `not there: ${line}`)
+  }
   const file = await backedUp()
   // What the backup does not know: caches do, and must forget it.
   await api('PATCH', '/links/restored', { url: 'https://example.com/later' })
@@ -64,7 +56,8 @@ async function restored(): Promise<string> {
   check(code === 0, text)
   await redirects('first', 'https://example.com/first')
   await redirects('restored', 'https://example.com/then')
-  await isWhole()
+  const now = await structure()
+  check(now === whole, `before:\n${whole}\nrestored:\n${now}`)
   return (await createSome('https://example.com/again'), `${handedOut.size} codes, all different`)
 }
 
