@@ -16,8 +16,8 @@ export async function mustLookAgain(sql: Sql, running: string): Promise<boolean>
   return meta?.look ?? true
 }
 
-// Text: a Date has milliseconds only.
-const runningSince = 'pg_postmaster_start_time()::text'
+// A number as text: a Date has milliseconds only, and a time as text depends on the session's zone.
+const runningSince = 'extract(epoch from pg_postmaster_start_time())::text'
 
 export async function postgresRunningSince(sql: Sql): Promise<string> {
   const [row] = await sql.query<{ since: string }>(`select ${runningSince} as since`)
