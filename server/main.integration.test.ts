@@ -73,19 +73,18 @@ describe('processes', () => {
     })
   })
 
-  it('a worker that is hung takes no redirect from 100 new visitors, and makes nobody wait 10 s', async () => {
+  it('a worker that is hung takes no redirect from new visitors, and makes nobody wait until it is killed', async () => {
     const server = await startServer(await fresh({ WORKERS: '3' }))
     const { body } = await server.api('POST', '/links', { url: target })
     const path = `/${String(body['code'])}`
     const [hung] = (await server.workerPids()) as [number]
     process.kill(hung, 'SIGSTOP')
-    const beganMs = performance.now()
     for (const _ of [1, 2]) {
       const answers = await Promise.all(Array.from({ length: 100 }, () => send(server.url, 'GET', path)))
       for (const { status, headers } of answers) expect([status, headers.location]).toEqual([302, target])
     }
-    // Within a second or two; it is killed after ten.
-    expect(performance.now() - beganMs).toBeLessThan(8000)
+    // It lives: nobody has waited until it was killed, after ten seconds.
+    expect(process.kill(hung, 0)).toBe(true)
     await waitFor(async () => !(await server.workerPids()).includes(hung), { deadlineMs: 20_000 })
   })
 

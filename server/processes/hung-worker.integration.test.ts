@@ -22,19 +22,17 @@ const visit = ({ url }: Running): Promise<number> =>
 const visits = (running: Running, count: number): Promise<number[]> =>
   Promise.all(Array.from({ length: count }, () => visit(running)))
 
-test('a worker that is stopped costs 100 new visitors no answer, and them and the next 100 no 10 seconds', async () => {
+test('a worker that is stopped costs 200 new visitors no answer, and nobody waits until it is killed', async () => {
   const running = await startReady({ WORKERS: '3' })
   const [stopped = 0, ...others] = await pidsOf(running)
   process.kill(stopped, 'SIGSTOP')
-  const beganMs = performance.now()
   expect(others).toEqual(expect.arrayContaining(await visits(running, 100)))
   expect(others).toEqual(expect.arrayContaining(await visits(running, 100)))
-  // After a second the primary process accepts in its place. The worker is killed after ten.
-  expect(performance.now() - beganMs).toBeLessThan(8000)
+  // It would have been killed after ten seconds.
   expect(alive(stopped)).toBe(true)
 })
 
-test('a worker in an endless loop: the same, and it is killed and replaced', { timeout: 60_000 }, async () => {
+test('a worker in an endless loop: the same, and it is killed and replaced', async () => {
   const running = await startReady({ WORKERS: '2' })
   const before = await pidsOf(running)
   void get(running, '/spin').catch(() => undefined)
@@ -43,7 +41,7 @@ test('a worker in an endless loop: the same, and it is killed and replaced', { t
   expect((await fetch(`${running.ops}/readyz`)).status).toBe(200)
   await until(async () => expect(await total(running, 'quicklink_workers_serving')).toBe(1))
   expect((await statusOf(running)).workers.map(({ serving }) => serving).toSorted()).toEqual([false, true])
-  await until(async () => expect(await total(running, 'quicklink_workers_serving')).toBe(2), 30_000)
+  await until(async () => expect(await total(running, 'quicklink_workers_serving')).toBe(2))
   expect(await total(running, 'quicklink_worker_restarts_total')).toBe(1)
   expect((await pidsOf(running)).filter((pid) => before.includes(pid))).toHaveLength(1)
   expect(running.output()).toContain('a worker is hung')

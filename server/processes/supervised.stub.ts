@@ -7,8 +7,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, vi } from 'vitest'
 
+// A start takes seconds on a busy machine.
+vi.setConfig({ testTimeout: 90_000 })
+
 const stub = new URL('supervisor.stub.ts', import.meta.url).pathname
-export const until = <T>(check: () => Promise<T>, timeout = 10_000): Promise<T> =>
+export const until = <T>(check: () => Promise<T>, timeout = 30_000): Promise<T> =>
   vi.waitFor(check, { timeout, interval: 25 })
 
 export interface Running {
