@@ -4,13 +4,16 @@ import { randomBytes } from 'node:crypto'
 import { freePort } from '../../embedded/process.ts'
 import { encode, linkKey } from '../../server/coherence/schema.ts'
 import type { Code } from '../../server/link.ts'
+import { startFaultProxy, type FaultProxy } from '../faults/fault-proxy.ts'
 import { waitFor } from '../../server/testing/wait-for.ts'
 import { ask } from './ask.ts'
 import { pin, planCores, type Cores } from '../measure/cpu.ts'
 import { pipeToRedis } from '../measure/redis-pipe.ts'
+import type { Load } from './loads.ts'
 import { openStand, type BenchServer, type Stand } from './stand.ts'
 
 export const hotCode = 'hot-link'
+export const hot: Load = { paths: { kind: 'one', path: `/${hotCode}` }, headers: [], statuses: [302] }
 export const linkCount = 100_000
 /** Far more than tier 1 holds: one in twenty requests finds its code there. */
 export const warmCount = 20_000
@@ -26,8 +29,10 @@ export interface Arena {
   /** Of the owner, on every server. */
   readonly key: string
   /** One of those that QuickLink is compared with. */
-  peer(kind: 'net' | 'http' | 'express' | 'handler'): Promise<Contestant>
+  peer(kind: 'net' | 'netClose' | 'http' | 'express' | 'handler'): Promise<Contestant>
   quickLink(env: Record<string, string>, cores?: string): Promise<BenchServer>
+  /** Between a server and Postgres, so that Postgres can be taken away. */
+  proxiedPostgres(): Promise<{ cut: FaultProxy; url: string }>
   close(): Promise<void>
 }
 
@@ -55,6 +60,13 @@ export async function openArena(): Promise<Arena> {
       const server = await stand.startServer({ OWNER_KEY: key, ...env })
       pin(server.pid, own)
       return server
+    },
+    async proxiedPostgres() {
+      const url = new URL(stand.postgres.url)
+      const cut = await startFaultProxy({ host: url.hostname, port: Number(url.port) })
+      endings.push(() => void cut.close())
+      url.host = `${cut.host}:${cut.port}`
+      return { cut, url: url.href }
     },
     async close() {
       for (const end of endings) end()

@@ -1,5 +1,5 @@
 // QuickLink beside what it is compared with, in one run.   make bench · BENCH=full make bench · BENCH=profile make bench
-// SECONDS, REPETITIONS, LINKS and ONLY=raw,http (names of subjects.ts) make it shorter for a try.
+// SECONDS, REPETITIONS, LINKS and ONLY=raw,http (names of subjects.ts) or ONLY=visitors make it shorter for a try.
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { availableParallelism, cpus, loadavg, release, totalmem, type } from 'node:os'
@@ -7,7 +7,6 @@ import { limits, settings } from '../../server/config.ts'
 import { readBuild } from '../../server/telemetry/build.ts'
 import { redisProgram } from '../../server/testing/local-services.ts'
 import { hotCode, openArena, type Arena } from './arena.ts'
-import { findGenerator, type Generator } from './generator.ts'
 import { measureMemory } from './memory.ts'
 import { measureOpenLoop } from './open-loop.ts'
 import { latencyPlot } from './plot.ts'
@@ -26,18 +25,19 @@ import {
   type Subject,
 } from './subjects.ts'
 import { judge } from './targets.ts'
+import { visitorNames, visitorRows } from './visitors.ts'
 
 const mode = process.env['BENCH'] || 'quick'
 const full = mode === 'full'
 const seconds = Number(process.env['SECONDS'] || (full ? 5 : 3))
 const repetitions = Number(process.env['REPETITIONS'] || (full ? 5 : 3))
-const only = process.env['ONLY']?.split(',')
+const only = process.env['ONLY']?.split(',').flatMap((name) => (name === 'visitors' ? visitorNames : [name]))
 
 const say = (line: string): void => {
   console.log(line)
 }
 
-async function machineOf(arena: Arena, generator: Generator): Promise<Result['machine']> {
+async function machineOf(arena: Arena): Promise<Result['machine']> {
   const [postgres] = await arena.stand.sql.query<{ server_version: string }>('show server_version')
   const { cores } = arena
   return {
@@ -48,7 +48,6 @@ async function machineOf(arena: Arena, generator: Generator): Promise<Result['ma
     node: process.versions.node,
     postgres: postgres?.server_version ?? 'unknown',
     redis: (await redisProgram()).version,
-    generator: generator.name,
     pinned: cores ? `server ${cores.server}, generator ${cores.generator}, services ${cores.services}` : 'no',
     'load before': Number((loadavg()[0] ?? 0).toFixed(2)),
   }
@@ -62,13 +61,20 @@ function isDirty(): boolean {
   }
 }
 
-async function hotKeyReads(arena: Arena, generator: Generator, raw: Subject): Promise<number> {
+async function hotKeyReads(arena: Arena, raw: Subject): Promise<number> {
   const { result, reads } = await countReads(arena.stand.redis.url, `ql:v1:link:${hotCode}`, async () => {
     const beganMs = performance.now()
-    await measure(arena, generator, raw, seconds)
+    await measure(arena, raw, seconds)
     return (performance.now() - beganMs) / 1000
   })
   return reads / result
+}
+
+/** How often the ladder is climbed for a link that nobody can say anything new about. */
+async function cutOffLookups(arena: Arena, servers: Servers, subject: Subject): Promise<number> {
+  const before = await servers.cutOff.lookups()
+  await measure(arena, subject, seconds)
+  return ((await servers.cutOff.lookups()) - before) / seconds
 }
 
 async function afterScan(servers: Servers): Promise<Result['tier1Entries']> {
@@ -77,19 +83,21 @@ async function afterScan(servers: Servers): Promise<Result['tier1Entries']> {
   return { held, bound: Number(settings.localCacheMax.fallback) }
 }
 
-async function run(arena: Arena, generator: Generator): Promise<Result> {
-  const machine = await machineOf(arena, generator)
-  say(`Starting the servers. Generator: ${generator.name}; pinned: ${machine['pinned']}`)
+async function run(arena: Arena): Promise<Result> {
+  const machine = await machineOf(arena)
+  say(`Starting the servers. Pinned: ${machine['pinned']}`)
   const servers = await startServers(arena)
   const all = await makeSubjects(arena, servers)
   await checkAnswers(all)
   const chosen = only === undefined ? all : all.filter(({ name }) => only.includes(name))
-  const subjects = await measureAll(arena, generator, chosen, { seconds, repetitions, warmUpS: full ? 2 : 1 }, say)
+  const subjects = await measureAll(arena, chosen, { seconds, repetitions, warmUpS: full ? 2 : 1 }, say)
   const raw = all.find(({ name }) => name === 'raw') as Subject
   const measured = {
     subjects,
     tier1Entries: await afterScan(servers),
-    hotKeyReadsPerS: await hotKeyReads(arena, generator, raw),
+    visitors: visitorRows(subjects),
+    cutOffLookupsPerS: await cutOffLookups(arena, servers, all.find(({ name }) => name === 'cutOff') as Subject),
+    hotKeyReadsPerS: await hotKeyReads(arena, raw),
     openLoop: full ? await measureOpenLoop(arena, all, subjects, say) : [],
   }
   return {
@@ -111,7 +119,7 @@ async function run(arena: Arena, generator: Generator): Promise<Result> {
     targets: judge(measured),
     scrape: full ? await measureScrape(arena, say) : null,
     // Last: it loads a million links.
-    memory: full ? await measureMemory(arena, servers, generator, raw, say) : null,
+    memory: full ? await measureMemory(arena, servers, raw, say) : null,
   }
 }
 
@@ -133,9 +141,8 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.once(signal, () => void arena.close().finally(() => process.exit(130)))
 }
 try {
-  const generator = findGenerator()
-  if (mode === 'profile') await profile(arena, generator, { seconds, scan: only?.includes('scan') === true }, say)
-  else write(await run(arena, generator))
+  if (mode === 'profile') await profile(arena, { seconds, scan: only?.includes('scan') === true }, say)
+  else write(await run(arena))
 } finally {
   await arena.close()
 }

@@ -1,11 +1,8 @@
 import { expect, test } from 'vitest'
-import { luaOf, parseWrk } from './generator.ts'
-import { bytesOf, browserHeaders } from './loads.ts'
-
-const url = 'http://127.0.0.1:8080'
+import { answerIn, browserHeaders, bytesOf, requestsOf } from './loads.ts'
 
 test('the bytes of a request', () => {
-  const load = { paths: { kind: 'one', path: '/abc' }, headers: browserHeaders.slice(0, 1), status: 302 } as const
+  const load = { paths: { kind: 'one', path: '/abc' }, headers: browserHeaders.slice(0, 1), statuses: [302] } as const
   const { before, after } = bytesOf(load, '127.0.0.1:8080')
   expect(before + after).toBe('GET /abc HTTP/1.1\r\nHost: 127.0.0.1:8080\r\nConnection: keep-alive\r\n\r\n')
   const post = bytesOf({ ...load, headers: [], body: '{"a":1}' }, 'h')
@@ -14,17 +11,29 @@ test('the bytes of a request', () => {
   )
 })
 
-test('the script for wrk: line ends and quotes are escaped, codes are drawn', () => {
-  const paths = { kind: 'uniform', prefix: 'link-', count: 500 } as const
-  const lua = luaOf({ url, load: { paths, headers: [['x', '"\\']], status: 302 } }, 7)
-  expect(lua).toContain('local before = "GET /link-"')
-  expect(lua).toContain('x: \\034\\092\\013\\010')
-  expect(lua).toContain('math.random(0, 499)')
+test('a mix has its share of absent codes and of HEADs, and popular codes come often', () => {
+  const paths = { kind: 'zipf', prefix: 'link-', count: 500 } as const
+  const draw = requestsOf({ paths, headers: [], statuses: [302, 404], absentEvery: 100, headEvery: 20 }, 'h', 7)
+  const all = Array.from({ length: 10_000 }, draw)
+  expect(all.filter(({ text }) => text.includes('/link--absent-')).length).toBe(100)
+  expect(all.filter(({ text }) => text.startsWith('HEAD ')).length).toBe(500)
+  expect(all.filter(({ isHead }) => isHead).length).toBe(500)
+  expect(all.filter(({ text }) => text.includes('/link-0 ')).length).toBeGreaterThan(500)
 })
 
-test('what wrk has printed: answers above 399 are failures, unless they were wanted', () => {
-  const output = 'Running\n  text\nRESULT 1000 2000000 1 10 500 4000 9000\n'
-  expect(parseWrk(output, 302)).toEqual({ requests: 1000, seconds: 2, failed: 11, p50Ms: 0.5, p99Ms: 4, p999Ms: 9 })
-  expect(parseWrk(output, 404).failed).toBe(991)
-  expect(() => parseWrk('unable to connect', 302)).toThrow('unable to connect')
+test('no two requests of a scan are alike', () => {
+  const draw = requestsOf({ paths: { kind: 'distinct', prefix: 'no-' }, headers: [], statuses: [404] }, 'h', 7)
+  const texts = Array.from({ length: 1000 }, () => draw().text)
+  expect(new Set(texts).size).toBe(1000)
+})
+
+test('an answer counts when all of it is there', () => {
+  const found = 'HTTP/1.1 302 Found\r\nLocation: https://example.org/\r\nContent-Length: 0\r\n\r\n'
+  const absent = 'HTTP/1.1 404 Not Found\r\nContent-Length: 5\r\n\r\n'
+  expect(answerIn(Buffer.from(found), false)).toEqual({ status: 302 })
+  expect(answerIn(Buffer.from(found.slice(0, -1)), false)).toBeUndefined()
+  expect(answerIn(Buffer.from(absent), false)).toBeUndefined()
+  expect(answerIn(Buffer.from(`${absent}abc`), false)).toBeUndefined()
+  expect(answerIn(Buffer.from(`${absent}abcde`), false)).toEqual({ status: 404 })
+  expect(answerIn(Buffer.from(absent), true)).toEqual({ status: 404 })
 })

@@ -1,9 +1,10 @@
-// What is asked of a server, down to the bytes, so that every generator sends the same.
+// What is asked of a server, down to the bytes, and what of an answer has to be read.
+import { randomOf, zipf } from '../k6/lib/world.ts'
 
 export type Paths =
   | { readonly kind: 'one'; readonly path: string }
-  /** `/link-0` to `/link-<count - 1>`, drawn anew for each request. */
-  | { readonly kind: 'uniform'; readonly prefix: string; readonly count: number }
+  /** `/link-0` to `/link-<count - 1>`, drawn anew for each request: all alike, or by Zipf's popularity. */
+  | { readonly kind: 'uniform' | 'zipf'; readonly prefix: string; readonly count: number }
   /** Never the same twice. */
   | { readonly kind: 'distinct'; readonly prefix: string }
 
@@ -12,7 +13,13 @@ export interface Load {
   readonly headers: readonly (readonly [string, string])[]
   /** POSTs this instead of a GET. */
   readonly body?: string
-  readonly status: number
+  /** What may be answered; the first one to the usual request. */
+  readonly statuses: readonly number[]
+  /** One request in so many asks for a code that nobody has, or is a HEAD. */
+  readonly absentEvery?: number
+  readonly headEvery?: number
+  /** The answer ends its connection: the headers say so. */
+  readonly closes?: boolean
 }
 
 /** In the order of Chrome on Linux, as it opens a link that was typed in. */
@@ -32,7 +39,7 @@ export const browserHeaders: Load['headers'] = [
   ['Accept-Language', 'en-US,en;q=0.9'],
 ] // prettier-ignore
 
-/** A request is `before`, then what `paths` draws, then `after`. */
+/** A request is a method, then what `paths` draws, then `after`. */
 export function bytesOf({ paths, headers, body }: Load, host: string): { before: string; after: string } {
   const own =
     body === undefined
@@ -45,6 +52,51 @@ export function bytesOf({ paths, headers, body }: Load, host: string): { before:
   const after = ` HTTP/1.1\r\n${lines.join('')}\r\n${body ?? ''}`
   const method = body === undefined ? 'GET' : 'POST'
   return { before: `${method} ${paths.kind === 'one' ? paths.path : `/${paths.prefix}`}`, after }
+}
+
+export interface Asked {
+  readonly text: string
+  readonly isHead: boolean
+}
+
+/** Drawn ahead and gone through in turn: drawing costs more than sending. */
+const drawn = 2 ** 18
+
+export function requestsOf(load: Load, host: string, seed: number): () => Asked {
+  const { paths, absentEvery = Infinity, headEvery = Infinity } = load
+  const { before, after } = bytesOf(load, host)
+  const head = before.replace(/^GET/, 'HEAD')
+  const run = seed.toString(36)
+  const which = paths.kind === 'uniform' || paths.kind === 'zipf' ? ranks(paths, seed) : undefined
+  let n = 0
+  const pathEnd = (): string => {
+    if (which !== undefined) return String(which[n % drawn])
+    return paths.kind === 'distinct' ? `${run}-${n}` : ''
+  }
+  return () => {
+    n++
+    const isHead = n % headEvery === 0
+    const end = n % absentEvery === 0 ? `-absent-${run}-${n}` : pathEnd()
+    return { text: (isHead ? head : before) + end + after, isHead }
+  }
+}
+
+function ranks({ kind, count }: Extract<Paths, { count: number }>, seed: number): Uint32Array {
+  return Uint32Array.from({ length: drawn }, (_, n) => {
+    const random = randomOf(seed + n)
+    return kind === 'zipf' ? zipf(random, count, 1) : Math.floor(random * count)
+  })
+}
+
+/** The answer at the beginning of these bytes, if all of it is there. */
+export function answerIn(bytes: Buffer, isHead: boolean): { status: number } | undefined {
+  const headEnd = bytes.indexOf('\r\n\r\n')
+  if (headEnd === -1) return undefined
+  const status = Number(bytes.toString('latin1', 9, 12))
+  // Nearly always: a redirect has no body, and neither has an answer to HEAD.
+  if (isHead || status === 302) return { status }
+  const length = /\r\ncontent-length: (\d+)/i.exec(bytes.toString('latin1', 0, headEnd))?.[1] ?? '0'
+  return bytes.length >= headEnd + 4 + Number(length) ? { status } : undefined
 }
 
 /** One that stands for the others: to look at the answer before it is measured. */

@@ -1,7 +1,6 @@
 // What a million links take, in Redis, in Postgres, and in a worker.
 import { loadLinks, warmRedis, type Arena } from './arena.ts'
 import { familyPids, residentBytes } from '../measure/cpu.ts'
-import type { Generator } from './generator.ts'
 import { infoOf, pipeToRedis } from '../measure/redis-pipe.ts'
 import type { MemoryResult } from './results.ts'
 import { measure, type Servers, type Subject } from './subjects.ts'
@@ -11,7 +10,6 @@ const links = Number(process.env['LINKS'] || 1_000_000)
 export async function measureMemory(
   arena: Arena,
   servers: Servers,
-  generator: Generator,
   raw: Subject,
   say: (line: string) => void,
 ): Promise<MemoryResult> {
@@ -19,10 +17,11 @@ export async function measureMemory(
   const workers = (): number[] => familyPids(fresh.pid).slice(1)
   const rss = (): number => Math.max(...workers().map(residentBytes))
   const idle = rss()
-  await measure(arena, generator, { ...raw, server: fresh }, 8)
+  await measure(arena, { ...raw, server: fresh }, 8)
   const loaded = rss()
   // Their passes would work off a million changes meanwhile, which is not what is measured here.
-  await Promise.all([fresh, servers.raw, servers.http, servers.noRedis, servers.two].map((server) => server.stop()))
+  const { cut: _, ...started } = servers
+  await Promise.all([fresh, ...Object.values(started)].map((server) => server.stop()))
   say(`loading ${links.toLocaleString('en')} links`)
   const { sql, redis } = arena.stand
   await sql.query('truncate links, outbox')

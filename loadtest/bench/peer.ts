@@ -1,4 +1,4 @@
-// What QuickLink is compared with, each in a process of its own: `node peer.ts net|http|express|handler <port>`.
+// What QuickLink is compared with, each in a process of its own: `node peer.ts net|netClose|http|express|handler <port>`.
 // All of them answer every request with the same 302 and the same headers.
 import express from 'express'
 import { createServer as createHttpServer, type RequestListener } from 'node:http'
@@ -17,12 +17,13 @@ const redirect: RequestListener = (_req, res) => {
 }
 
 /** The floor: whatever comes is answered. No server that looks at what it is asked can be cheaper. */
-function net(port: number): void {
+function net(port: number, closes: boolean): void {
   const lines = fields.map((field, i) => (i % 2 === 0 ? `${field}: ` : `${field}\r\n`)).join('')
   const date = `Date: ${new Date().toUTCString()}\r\n`
-  const wire = `HTTP/1.1 302 Found\r\n${lines}${date}Connection: keep-alive\r\nKeep-Alive: timeout=5\r\n\r\n`
+  const connection = closes ? 'Connection: close\r\n' : 'Connection: keep-alive\r\nKeep-Alive: timeout=5\r\n'
+  const wire = `HTTP/1.1 302 Found\r\n${lines}${date}${connection}\r\n`
   const server = createServer({ noDelay: true }, (socket) => {
-    socket.on('data', () => socket.write(wire, 'latin1'))
+    socket.on('data', () => (closes ? socket.end(wire, 'latin1') : socket.write(wire, 'latin1')))
     socket.on('error', () => socket.destroy())
   })
   server.listen(port, '127.0.0.1')
@@ -77,5 +78,5 @@ const listeners: Readonly<Record<string, () => RequestListener>> = {
   handler: handlerBehindExpress,
 }
 const listener = listeners[kind]?.()
-if (listener === undefined) net(Number(port))
+if (listener === undefined) net(Number(port), kind === 'netClose')
 else createHttpServer(listener).listen(Number(port), '127.0.0.1')

@@ -2,18 +2,16 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { loadLinks, trusted, type Arena } from './arena.ts'
+import { hot, loadLinks, trusted, type Arena } from './arena.ts'
 import { selfTimes, type CpuProfile } from './cpu-profile.ts'
-import type { Generator } from './generator.ts'
 import type { Load } from './loads.ts'
-import { hot, measure } from './subjects.ts'
+import { measure } from './subjects.ts'
 
 const shown = 25
-const absent: Load = { paths: { kind: 'distinct', prefix: 'no-' }, headers: [], status: 404 }
+const absent: Load = { paths: { kind: 'distinct', prefix: 'no-' }, headers: [], statuses: [404] }
 
 export async function profile(
   arena: Arena,
-  generator: Generator,
   { seconds, scan }: { seconds: number; scan: boolean },
   say: (line: string) => void,
 ) {
@@ -27,7 +25,7 @@ export async function profile(
     await trusted(server)
     const subject = { name: 'raw', what: 'as told', server, load: scan ? absent : hot }
     // Long enough for the start-up to be a small part.
-    const run = await measure(arena, generator, subject, Math.max(seconds, 10))
+    const run = await measure(arena, subject, Math.max(seconds, 10))
     say(`${run.cpuUs.toFixed(2)} µs of CPU per request, profiler included; by self time, start-up included:\n`)
     await server.stop()
     // The worker's is by far the largest: the primary only waits.

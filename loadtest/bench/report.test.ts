@@ -21,7 +21,15 @@ const subjects = {
   two: subject('two', 6.2),
   tier2: subject('tier 2', 40),
 }
-const measured = { subjects, hotKeyReadsPerS: 10, tier1Entries: { held: 1000, bound: 1000 }, openLoop: [row] }
+const visitors = [{ what: 'Zipf', cpuUs: 9, toHttp: 0.9, wanted: 0.85, netToHttp: 0.6, toNet: 1.5 }]
+const measured = {
+  subjects,
+  visitors,
+  cutOffLookupsPerS: 8,
+  hotKeyReadsPerS: 10,
+  tier1Entries: { held: 1000, bound: 1000 },
+  openLoop: [row],
+}
 const result: Result = {
   ...measured,
   at: '2030-01-02T03:04:05.000Z',

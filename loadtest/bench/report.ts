@@ -7,17 +7,21 @@ import {
   type Result,
   type Scrape,
   type SubjectResult,
+  type VisitorRow,
 } from './results.ts'
 import type { Spread } from '../measure/stats.ts'
 
 export function markdown(result: Result, plot: string | undefined): string {
-  const { subjects, targets, openLoop, memory, scrape, machine, config } = result
+  const { subjects, visitors, targets, openLoop, memory, scrape, machine, config } = result
   const settings = { ...machine, ...config }
   return [
     `# Benchmark of ${result.at.slice(0, 10)}, commit ${result.commit}${result.dirty ? ' and changes on top of it' : ''}`,
     '',
     'CPU is user and system time of all processes of the server, per request. The runs were interleaved; a figure is the',
     'median of its repetitions, in brackets the least and the most.',
+    '',
+    ...(visitors.length === 0 ? [] : visitorsPart(visitors)),
+    '## Subjects',
     '',
     ...table(
       ['subject', 'CPU µs/request', '÷ `node:http`', 'requests/s', 'p50 ms', 'p99 ms', 'p99.9 ms', 'failed'],
@@ -56,6 +60,22 @@ function subjectRow(name: string, subject: SubjectResult, all: Result['subjects'
 }
 
 const within = ({ median, min, max }: Spread): string => `${short(median)} [${short(min)}, ${short(max)}]`
+
+function visitorsPart(rows: readonly VisitorRow[]): string[] {
+  return [
+    '## What visitors send',
+    '',
+    'CPU per request, medians; each shape next to the same requests at bare `node:http` and at a bare socket that reads nothing.',
+    '',
+    ...table(
+      ['what comes', 'CPU µs', '÷ bare `node:http`', 'wanted', 'bare socket ÷ `node:http`', '÷ bare socket'],
+      rows.map(({ what, cpuUs, toHttp, wanted, netToHttp, toNet }) => {
+        const missed = wanted !== null && toHttp > wanted
+        return [what, short(cpuUs), missed ? `**${short(toHttp)}**` : short(toHttp), wanted === null ? '' : `≤ ${wanted}`, short(netToHttp), short(toNet)]
+      }),
+    ),
+  ] // prettier-ignore
+}
 
 /** From here on, the generator had no time to be on time. */
 const tooBusy = 0.95

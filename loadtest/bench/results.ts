@@ -13,6 +13,18 @@ export interface SubjectResult {
   readonly failed: number
 }
 
+/** What one shape of request costs, beside the two floors. */
+export interface VisitorRow {
+  readonly what: string
+  readonly cpuUs: number
+  /** QuickLink ÷ bare `node:http`. */
+  readonly toHttp: number
+  readonly wanted: number | null
+  /** The bare socket ÷ bare `node:http`, and QuickLink ÷ the bare socket. */
+  readonly netToHttp: number
+  readonly toNet: number
+}
+
 export interface OpenLoopRow {
   readonly door: string
   /** Of the capacity that the closed loop measured. */
@@ -84,6 +96,9 @@ export interface Result {
   readonly machine: Readonly<Record<string, string | number>>
   readonly config: Readonly<Record<string, string | number>>
   readonly subjects: Readonly<Record<string, SubjectResult>>
+  readonly visitors: readonly VisitorRow[]
+  /** Lookups per second of one hot link while Postgres is away. */
+  readonly cutOffLookupsPerS: number
   readonly hotKeyReadsPerS: number
   readonly tier1Entries: { readonly held: number; readonly bound: number }
   readonly scrape: Scrape | null

@@ -33,6 +33,8 @@ export interface BenchServer {
   readonly opsUrl: string
   readonly pid: number
   status(): Promise<WorkerStatus[]>
+  /** That left tier 1 so far. */
+  lookups(): Promise<number>
   stop(): Promise<void>
 }
 
@@ -97,6 +99,11 @@ async function startServer(env: Record<string, string>): Promise<BenchServer> {
     opsUrl: `http://127.0.0.1:${opsPort}`,
     pid: child.pid as number,
     status: async () => (JSON.parse(await ops('/statusz')) as { workers: WorkerStatus[] }).workers,
+    lookups: async () =>
+      [...(await ops('/metrics')).matchAll(/^quicklink_lookups_total\{.*\} (\d+)/gm)].reduce(
+        (sum, [, n]) => sum + Number(n),
+        0,
+      ),
     async stop() {
       const ended = new Promise((resolve) => child.once('close', resolve))
       if (child.exitCode === null) {

@@ -1,31 +1,29 @@
 // Who runs, what is asked of it, and how a run is measured.
-import { hotCode, linkCount, loadLinks, trusted, warmCount, warmRedis, type Arena, type Contestant } from './arena.ts'
+import { hot, linkCount, loadLinks, trusted, warmCount, warmRedis, type Arena, type Contestant } from './arena.ts'
 import { ask } from './ask.ts'
 import { cpuSeconds } from '../measure/cpu.ts'
-import type { Generator } from './generator.ts'
+import { drive, type Driven } from './generator.ts'
 import { browserHeaders, examplePath, type Load } from './loads.ts'
 import type { SubjectResult } from './results.ts'
+import type { FaultProxy } from '../faults/fault-proxy.ts'
 import { spreadOf } from '../measure/stats.ts'
 import type { BenchServer } from './stand.ts'
+import { floorOf, shapes } from './visitors.ts'
 
 export interface Subject {
   readonly name: string
   readonly what: string
   readonly server: Contestant
   readonly load: Load
-  /** Of the server, and of the generator, where they are not the usual ones. */
+  /** Two generators, on all cores. */
   readonly spread?: boolean
-  readonly connections?: number
+  /** What has to be so while it is measured. */
+  readonly around?: <T>(measure: () => Promise<T>) => Promise<T>
 }
 
-export interface Run {
-  readonly requests: number
+export interface Run extends Driven {
   readonly cpuUs: number
   readonly rps: number
-  readonly p50Ms: number
-  readonly p99Ms: number
-  readonly p999Ms: number
-  readonly failed: number
 }
 
 export interface Servers {
@@ -33,9 +31,13 @@ export interface Servers {
   readonly http: BenchServer
   readonly noRedis: BenchServer
   readonly two: BenchServer
+  /** A tier 1 that holds all of what most visitors ask for. */
+  readonly visitors: BenchServer
+  /** Without Redis, and with a Postgres that can be cut off. */
+  readonly cutOff: BenchServer
+  readonly cut: FaultProxy
 }
 
-export const hot: Load = { paths: { kind: 'one', path: `/${hotCode}` }, headers: [], status: 302 }
 const hotByBrowser: Load = { ...hot, headers: browserHeaders }
 
 export async function startServers(arena: Arena): Promise<Servers> {
@@ -49,11 +51,15 @@ export async function startServers(arena: Arena): Promise<Servers> {
   await warmRedis(stand)
   const http = await arena.quickLink({ REDIS_URL, FRONT_DOOR: 'http' })
   const two = await arena.quickLink({ REDIS_URL, WORKERS: '2' }, cores?.all)
-  await Promise.all([http, two].map(trusted))
-  return { raw, http, noRedis, two }
+  const visitors = await arena.quickLink({ REDIS_URL, LOCAL_CACHE_MAX: '10000' })
+  await Promise.all([http, two, visitors].map(trusted))
+  const { cut, url } = await arena.proxiedPostgres()
+  const cutOff = await arena.quickLink({ DATABASE_URL: url })
+  return { raw, http, noRedis, two, visitors, cutOff, cut }
 }
 
-export async function makeSubjects(arena: Arena, { raw, http, noRedis, two }: Servers): Promise<Subject[]> {
+export async function makeSubjects(arena: Arena, servers: Servers): Promise<Subject[]> {
+  const { raw, http, noRedis, two } = servers
   const net = await arena.peer('net')
   const bare = await arena.peer('http')
   const express = await arena.peer('express')
@@ -61,13 +67,13 @@ export async function makeSubjects(arena: Arena, { raw, http, noRedis, two }: Se
   const uniform = (count: number): Load => ({
     paths: { kind: 'uniform', prefix: 'link-', count },
     headers: [],
-    status: 302,
+    statuses: [302],
   })
   const create: Load = {
     paths: { kind: 'one', path: '/api/v1/links' },
     headers: [['Authorization', `Bearer ${arena.key}`]],
     body: JSON.stringify({ url: 'https://example.org/a/page/of/usual/length?from=quicklink' }),
-    status: 201,
+    statuses: [201],
   }
   return [
     { name: 'net', what: 'raw `net` responder (the floor)', server: net, load: hot },
@@ -82,10 +88,34 @@ export async function makeSubjects(arena: Arena, { raw, http, noRedis, two }: Se
     { name: 'handler', what: "QuickLink's handler behind Express, no look-up before it", server: handler, load: hot },
     { name: 'tier2', what: `QuickLink, tier-2 hit, uniform over ${warmCount} codes`, server: raw, load: uniform(warmCount) },
     { name: 'tier3', what: `QuickLink, Redis off, uniform over ${linkCount} codes`, server: noRedis, load: uniform(linkCount) },
-    { name: 'scan', what: 'QuickLink, distinct absent codes (404)', server: raw, load: { paths: { kind: 'distinct', prefix: 'no-' }, headers: [], status: 404 } },
+    { name: 'scan', what: 'QuickLink, distinct absent codes (404)', server: raw, load: { paths: { kind: 'distinct', prefix: 'no-' }, headers: [], statuses: [404] } },
     { name: 'create', what: 'QuickLink, create a link (API)', server: raw, load: create },
     { name: 'two', what: 'QuickLink, tier-1 hit, front door, 2 workers', server: two, load: hot, spread: true },
+    ...(await visitorSubjects(arena, servers, net, bare)),
   ] // prettier-ignore
+}
+
+/** For each shape QuickLink, bare `node:http` and the bare socket, next to each other in time. */
+async function visitorSubjects(
+  arena: Pick<Arena, 'peer'>,
+  servers: Servers,
+  net: Subject['server'],
+  bare: Subject['server'],
+): Promise<Subject[]> {
+  const netClose = await arena.peer('netClose')
+  const { cut } = servers
+  const away: Subject['around'] = async (measure) => {
+    await cut.refuse()
+    return measure().finally(() => cut.pass())
+  }
+  return shapes.flatMap((shape) => {
+    const { name, what, load, server = 'visitors' } = shape
+    return [
+      { name, what: `QuickLink: ${what}`, server: servers[server], load, ...(server === 'cutOff' ? { around: away } : {}) },
+      { name: floorOf('http', shape), what: `bare \`node:http\`: ${what}`, server: bare, load },
+      { name: floorOf('net', shape), what: `bare socket: ${what}`, server: load.closes ? netClose : net, load },
+    ] // prettier-ignore
+  })
 }
 
 /** Nothing is worth measuring that answers something else. */
@@ -96,23 +126,25 @@ export async function checkAnswers(subjects: readonly Subject[]): Promise<void> 
     const headers = { ...Object.fromEntries(load.headers), ...type }
     const method = body === undefined ? 'GET' : 'POST'
     const { status } = await ask(server.url, examplePath(load), { method, body, headers })
-    if (status !== load.status) throw new Error(`${name} was answered ${status} instead of ${load.status}`)
+    if (status !== load.statuses[0]) throw new Error(`${name} was answered ${status} instead of ${load.statuses[0]}`)
   }
 }
 
-export async function measure(arena: Arena, generator: Generator, subject: Subject, seconds: number): Promise<Run> {
-  const { server, load, spread } = subject
-  const beforeS = cpuSeconds(server.pid)
-  const driven = await generator.drive({
-    url: server.url,
-    load,
-    seconds,
-    connections: subject.connections ?? 64,
-    threads: spread ? 2 : 1,
-    cores: spread ? arena.cores?.all : arena.cores?.generator,
-  })
-  const cpuS = cpuSeconds(server.pid) - beforeS
-  return { ...driven, cpuUs: (cpuS * 1e6) / driven.requests, rps: driven.requests / driven.seconds }
+export async function measure(arena: Arena, { server, load, spread, around }: Subject, seconds: number): Promise<Run> {
+  const once = async (): Promise<Run> => {
+    const beforeS = cpuSeconds(server.pid)
+    const driven = await drive({
+      url: server.url,
+      load,
+      seconds,
+      connections: 64,
+      processes: spread ? 2 : 1,
+      cores: spread ? arena.cores?.all : arena.cores?.generator,
+    })
+    const cpuS = cpuSeconds(server.pid) - beforeS
+    return { ...driven, cpuUs: (cpuS * 1e6) / driven.requests, rps: driven.requests / driven.seconds }
+  }
+  return around === undefined ? once() : around(once)
 }
 
 export function summarise(what: string, runs: readonly Run[]): SubjectResult {
@@ -133,16 +165,15 @@ export function summarise(what: string, runs: readonly Run[]): SubjectResult {
 /** All of them in turn, again and again: what changes on the machine meanwhile changes it for all. */
 export async function measureAll(
   arena: Arena,
-  generator: Generator,
   subjects: readonly Subject[],
   { seconds, repetitions, warmUpS }: { seconds: number; repetitions: number; warmUpS: number },
   say: (line: string) => void,
 ): Promise<Record<string, SubjectResult>> {
-  for (const subject of subjects) await measure(arena, generator, subject, warmUpS)
+  for (const subject of subjects) await measure(arena, subject, warmUpS)
   const runs = new Map<string, Run[]>(subjects.map(({ name }) => [name, []]))
   for (let n = 1; n <= repetitions; n++) {
     for (const subject of subjects) {
-      const run = await measure(arena, generator, subject, seconds)
+      const run = await measure(arena, subject, seconds)
       runs.get(subject.name)?.push(run)
       const figures = `${run.cpuUs.toFixed(2).padStart(8)} µs  ${run.rps.toFixed(0).padStart(7)}/s`
       say(`${n}/${repetitions} ${figures}  ${subject.what}${run.failed > 0 ? `  (${run.failed} failed)` : ''}`)

@@ -1,7 +1,10 @@
 // What was promised of the hot path, each as a ratio within one run, and whether this run kept it.
 import type { Result, Target } from './results.ts'
 
-type Measured = Pick<Result, 'subjects' | 'hotKeyReadsPerS' | 'tier1Entries' | 'openLoop'>
+type Measured = Pick<
+  Result,
+  'subjects' | 'visitors' | 'cutOffLookupsPerS' | 'hotKeyReadsPerS' | 'tier1Entries' | 'openLoop'
+>
 
 interface Promised {
   readonly what: string
@@ -26,12 +29,18 @@ export function judge(measured: Measured): Target[] {
 
 const trim = (value: number): string => value.toLocaleString('en', { maximumFractionDigits: 2 })
 
-function promises({ subjects, hotKeyReadsPerS, tier1Entries, openLoop }: Measured): Promised[] {
+function promises(measured: Measured): Promised[] {
+  const { subjects, visitors, cutOffLookupsPerS, hotKeyReadsPerS, tier1Entries, openLoop } = measured
   const cpu = (name: string): number => subjects[name]?.cpuUs.median ?? NaN
   // An absent code costs Redis a look, like any hit there, and Postgres a place in a batch: what tier 3 takes beyond a hit.
   const scanBound = cpu('tier2') + cpu('tier3') - cpu('raw')
   const half = openLoop.find(({ share, door }) => share === 0.5 && door === 'raw')
+  const seen = visitors.flatMap(({ what, toHttp, wanted }) =>
+    wanted === null ? [] : [{ what: `${what} ÷ bare \`node:http\``, figure: toHttp, atMost: wanted }],
+  )
   return [
+    ...seen,
+    { what: 'lookups of one hot link while Postgres is away', figure: cutOffLookupsPerS, unit: '/s', atMost: 10 },
     { what: 'tier-1 hit ÷ bare `node:http`, CPU per request', figure: cpu('raw') / cpu('http'), atMost: 0.7 },
     { what: "the same with a browser's headers", figure: cpu('rawBrowser') / cpu('httpBrowser'), atMost: 0.55 },
     { what: '`FRONT_DOOR=http` ÷ bare `node:http`', figure: cpu('frontHttp') / cpu('http'), atMost: 1.15 },
