@@ -1,4 +1,4 @@
-// Answers of the API that are asked for and not yet sent. A page of links may have a megabyte, and lies in memory until the
+// Answers of the API to those who read, asked for and not yet sent. A page of links may have a megabyte, and lies in memory until the
 // client has taken it, which it may never do. So their number and their bytes are bounded, and one tenant has a share of
 // the room only. What finds none is refused with 503, which is small.
 import type { Response } from 'express'
@@ -48,22 +48,21 @@ export function createAnswers(onRefused: () => void, bounds: Readonly<Record<Bou
 
   return {
     begin(response, tenant) {
-      // Its client has gone while it was found out who asks.
-      if (response.closed) return
+      // What was changed is told in a few bytes. And a client may have gone while it was found out who asks.
+      if (response.req.method !== 'GET' || response.closed) return
       const own = tenants.get(tenant) ?? new Room()
-      if (all.count >= bounds.apiAnswers || own.count >= bounds.apiAnswersPerTenant) refuse(response)
+      const isCrowded = all.count >= bounds.apiAnswers || own.count >= bounds.apiAnswersPerTenant
       // Before the work, not after it.
-      if (response.req.method === 'GET' && isFull(own, own.largest)) refuse(response)
+      if (isCrowded || isFull(own, own.largest)) refuse(response)
       tenants.set(tenant, own)
-      let held = 0
+      let held = own.largest
+      for (const room of [all, own]) room.add(1, held)
       const hold: Hold = (bytes) => {
         own.largest = Math.max(own.largest, bytes)
         if (isFull(own, bytes - held)) refuse(response)
         for (const room of [all, own]) room.add(0, bytes - held)
         held = bytes
       }
-      if (response.req.method === 'GET') held = own.largest
-      for (const room of [all, own]) room.add(1, held)
       response.locals['hold'] = hold
       response.once('close', () => {
         for (const room of [all, own]) room.add(-1, -held)

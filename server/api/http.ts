@@ -44,8 +44,7 @@ export function sendJson(
 
 function send(response: Response, status: number, type: string, body: unknown, headers: Record<string, string>): void {
   const bytes = Buffer.from(JSON.stringify(body))
-  // What was only read can be refused still; what was changed is changed, and small.
-  if (response.req.method === 'GET' && status < 400) holdBytes(response, bytes.length)
+  if (status < 400) holdBytes(response, bytes.length)
   response.writeHead(status, {
     'Content-Type': type,
     'Content-Length': bytes.length,

@@ -1,4 +1,5 @@
 // What holds a create together: one key, one link; nothing half done; nothing minted twice.
+import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { limits } from '../config.ts'
 import { QuickLinkError } from '../errors.ts'
@@ -110,8 +111,16 @@ describe('an Idempotency-Key', () => {
 })
 
 test('200 creates at once get 200 codes', async () => {
-  const answers = await Promise.all(Array.from({ length: 200 }, () => api.create({ url })))
-  expect(new Set(answers.map((answer) => answer.body.code as string)).size).toBe(200)
+  // As a client that is told 503 with Retry-After: four connections may not be enough for all of them on a busy machine.
+  const created = async (): Promise<string> => {
+    for (;;) {
+      const { status, body } = await api.create({ url })
+      if (status !== 503) return body.code as string
+      await pause(100 + Math.random() * 200)
+    }
+  }
+  const codes = await Promise.all(Array.from({ length: 200 }, created))
+  expect(new Set(codes).size).toBe(200)
 })
 
 test('of 20 who want one code at once, one gets it', async () => {

@@ -169,6 +169,15 @@ test('many guesses at once are no more than those of a minute', async () => {
   expect(asked).toHaveLength(limits.keyAttempts)
 })
 
+test('many requests that begin with one new key are one question, and none of them is taken for a guess', async () => {
+  const { authenticate, asked, give } = setUp()
+  const key = generateKey()
+  give(key, 'acme')
+  const all = await Promise.all(Array.from({ length: 200 }, () => authenticate(`Bearer ${key}`)))
+  expect(all.every(({ tenant }) => tenant === 'acme')).toBe(true)
+  expect(asked).toHaveLength(1)
+})
+
 test('while Postgres cannot say, nobody has guessed wrongly', async () => {
   const { authenticate, give, postgres } = setUp()
   give('key-1', 'acme')

@@ -17,7 +17,7 @@ import type { Caller } from '../api/http.ts'
 import { limits } from '../config.ts'
 import type { Sql } from '../connections/postgres.ts'
 import { QuickLinkError } from '../errors.ts'
-import { createAttempts } from './attempts.ts'
+import { createAttempts, type Attempt } from './attempts.ts'
 
 /** It keeps no secret, and anybody can make one that fits: it tells a slip of the finger from a key. */
 function checksumOf(text: string): string {
@@ -64,28 +64,42 @@ export function authenticator(
   const known = new LRUCache<string, { caller: Caller; untilMs: number }>({ max: limits.keysKnown })
   const refused = new LRUCache<string, number>({ max: limits.keysRefused })
   const attempts = createAttempts(nowMs, onTooMany)
+  // Those who come with one key at the same moment share one question, and one attempt.
+  const underWay = new Map<string, Promise<Caller | undefined>>()
+
+  const ask = async (id: string, hash: Buffer, form: KeyForm, attempt: Attempt | undefined) => {
+    const askedAtMs = nowMs()
+    const caller = await lookUp(db, hash).catch((error: unknown) => {
+      attempt?.giveBack()
+      throw error
+    })
+    if (caller) {
+      attempt?.giveBack()
+      known.set(id, { caller, untilMs: askedAtMs + cacheMs })
+    } else {
+      known.delete(id)
+      if (form === 'checked') refused.set(id, askedAtMs + refusedMs)
+    }
+    return caller
+  }
+
   return async (header, address) => {
     const key = bearerKey(header)
     const form = key === undefined ? 'mistyped' : formOf(key)
     if (key === undefined || form === 'mistyped') throw unauthorized()
     const hash = hashKey(key)
     const id = hash.toString('base64')
-    const askedAtMs = nowMs()
     const remembered = known.get(id)
-    if (remembered && remembered.untilMs > askedAtMs) return remembered.caller
-    if ((refused.get(id) ?? -Infinity) > askedAtMs) throw unauthorized()
-    const attempt = remembered ? undefined : attempts.begin(`${form} ${address()}`)
-    const caller = await lookUp(db, hash).catch((error: unknown) => {
-      attempt?.giveBack()
-      throw error
-    })
-    if (!caller) {
-      known.delete(id)
-      if (form === 'checked') refused.set(id, askedAtMs + refusedMs)
-      throw unauthorized()
+    if (remembered && remembered.untilMs > nowMs()) return remembered.caller
+    if ((refused.get(id) ?? -Infinity) > nowMs()) throw unauthorized()
+    let asked = underWay.get(id)
+    if (asked === undefined) {
+      const attempt = remembered ? undefined : attempts.begin(`${form} ${address()}`)
+      asked = ask(id, hash, form, attempt).finally(() => underWay.delete(id))
+      underWay.set(id, asked)
     }
-    attempt?.giveBack()
-    known.set(id, { caller, untilMs: askedAtMs + cacheMs })
+    const caller = await asked
+    if (!caller) throw unauthorized()
     return caller
   }
 }
