@@ -355,6 +355,18 @@ describe.each(['raw', 'http'] as const)('too many connections, FRONT_DOOR=%s', (
     await waiting.closed
   })
 
+  it('one that is slow to send its request is no better than an idle one', async () => {
+    const { port, counted } = await start(frontDoor, { connections: 3 })
+    const slow = await dial(port)
+    slow.socket.write('POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\n12345')
+    await waitFor(() => counted.atOnce === 1)
+    const idle = await come(port, 2)
+    await come(port, 1)
+    await slow.closed
+    expect(counted.letGo).toBe(1)
+    for (const client of idle) expect(await ask(client, get('Labc123'))).toContain(' 302 ')
+  })
+
   it('one address has a part of them only, and loses its own', { timeout: 30_000 }, async () => {
     const { port, counted } = await start(
       frontDoor,
@@ -404,6 +416,36 @@ describe('requests that come behind each other', () => {
     // As long as the flood has thousands of answers to come, a visitor's does not come behind them.
     expect(counted.statuses.length - before).toBeLessThan(perConnection)
     await waitFor(() => counted.statuses.length === before + 1 + flood.length * perConnection, { deadlineMs: 20_000 })
+  })
+
+  it.each([
+    ['of HTTP/1.1 without a Host', '', 400],
+    ['that expect what nobody knows', 'Host: a\r\nExpect: tea\r\n', 417],
+  ])('%s are refused in their turn, and nobody else is the worse for it', async (_, fields, status) => {
+    const { port } = await start()
+    const visitor = await dial(port)
+    const client = await dial(port)
+    client.socket.write(get('Sabc123') + `GET /Labc123 HTTP/1.1\r\n${fields}\r\n`.repeat(1000))
+    const received = await client.until((received) => answers(received) === 2)
+    await client.closed
+    expect(received).toContain(`HTTP/1.1 ${status} `)
+    expect(answers(client.received())).toBe(2)
+    expect(await ask(visitor, get('Labc123'))).toContain(' 302 ')
+  })
+
+  it('and bodies of the smallest chunks let others in between', { timeout: 30_000 }, async () => {
+    const { port } = await start()
+    const visitor = await dial(port)
+    const head = 'POST /echo HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n'
+    const uploads = await Promise.all(Array.from({ length: 4 }, () => dial(port)))
+    for (const { socket } of uploads) socket.write(`${head}${'1\r\na\r\n'.repeat(150_000)}0\r\n\r\n`)
+    let answered = 0
+    while (uploads.some((upload) => answers(upload.received()) === 0)) {
+      expect(await ask(visitor, get('Labc123'))).toContain(' 302 ')
+      answered++
+    }
+    // Without turns, a visitor is looked at again when the kernel's buffers are read empty: some ten times in all.
+    expect(answered).toBeGreaterThan(25)
   })
 
   it('a body of several pieces arrives whole, between other requests', async () => {

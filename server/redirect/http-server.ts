@@ -1,5 +1,5 @@
 // node:http, for all that the front door does not answer itself: it is given connections, and never listens.
-import { createServer, type RequestListener, type Server } from 'node:http'
+import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { limits } from '../config.ts'
@@ -30,6 +30,11 @@ export function createHttpServer(deps: HttpDeps, bounds: { readonly [K in keyof 
   const turns = new Turns()
   const begin: RequestListener = (req, res) => {
     if (draining) res.setHeader('Connection', 'close')
+    const refused = refusalOf(req)
+    if (refused !== undefined) {
+      res.writeHead(refused, { 'Content-Length': 0, Connection: 'close' }).end()
+      return
+    }
     if (!deps.redirects.tryLocal(req, res)) deps.pages(req, res)
   }
   const options = {
@@ -37,12 +42,14 @@ export function createHttpServer(deps: HttpDeps, bounds: { readonly [K in keyof 
     headersTimeout: bounds.headersMs,
     requestTimeout: bounds.requestMs,
     connectionsCheckingInterval: bounds.lateCheckMs,
+    requireHostHeader: false,
   }
-  const server = createServer(options, (req, res) => {
+  const arrive: RequestListener = (req, res) => {
     // Once, here: whoever reads it after this finds a path.
     if (!req.url?.startsWith('/')) req.url = originForm(req.url ?? '')
     lines.get(req.socket)?.arrive(req, res)
-  })
+  }
+  const server = createServer(options, arrive).on('checkExpectation', arrive)
   const watch = watchUnread(lines, deps.isCrowded ?? (() => false), bounds)
   // Without this event it would not keep a list of its connections, and enforce no time-out.
   server.emit('listening')
@@ -64,6 +71,16 @@ export function createHttpServer(deps: HttpDeps, bounds: { readonly [K in keyof 
       server.close()
     },
   }
+}
+
+/**
+ * What node:http would answer by itself, before the line hears of it. Of many at once it keeps the answers, pauses the socket,
+ * and fails an assertion of its own at the next piece, which ends the process.
+ */
+function refusalOf({ httpVersion, headers: { host, expect } }: IncomingMessage): number | undefined {
+  if (httpVersion !== '1.1') return undefined
+  if (host === undefined) return 400
+  return expect === undefined || /(?:^|\W)100-continue(?:$|\W)/i.test(expect) ? undefined : 417
 }
 
 /**
