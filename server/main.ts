@@ -14,6 +14,7 @@ import { supervise } from './processes/supervisor.ts'
 import { readBuild, type Build } from './telemetry/build.ts'
 import { openLog, type Log, type OpenLog } from './telemetry/log.ts'
 import { createMetrics, type Metrics, type UpkeepPart } from './telemetry/metrics.ts'
+import { sparing } from './telemetry/sparing.ts'
 import { work } from './processes/worker.ts'
 
 const probeMs = 1000
@@ -42,6 +43,7 @@ async function primary(config: Config, { log, takeDropped, alone, write }: OpenL
   const hasRedis = config.redisUrl !== undefined || config.redisSentinels !== undefined
   const redis = hasRedis ? openRedis(config, { onError: ignore, onCommand: ignore }) : undefined
   const metrics = openMetrics(build, takeDropped)
+  const trouble = sparing(log, limits.troubleLineMs)
   let watching = false
   const bootAndWatch = async (): Promise<BootResult> => {
     const result = await boot(config, log)
@@ -54,7 +56,7 @@ async function primary(config: Config, { log, takeDropped, alone, write }: OpenL
         everyMs: limits.highWaterEveryMs,
         onGoneBack: () => boot(config, log),
         onError: (err) => {
-          log.debug({ err }, 'how far the database has come could not be noted')
+          trouble.warn({ err }, 'how far the database has come could not be noted')
         },
       })
     }

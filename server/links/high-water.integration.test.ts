@@ -7,7 +7,7 @@ import { boot, type BootConfig, type BootResult } from '../boot.ts'
 import { limits } from '../config.ts'
 import { openPostgres, type Postgres } from '../connections/postgres.ts'
 import { freshDatabase } from '../testing/services.ts'
-import { highWaterFile, lookAtHighWater, type HighWater } from './high-water.ts'
+import { highWaterFile, lookAtHighWater, readHighWater, type HighWater } from './high-water.ts'
 
 let databaseUrl: string
 let dataDir: string
@@ -30,7 +30,7 @@ describe('a database whose files were put back', () => {
       select setval('link_counter_seq', 41), setval('link_id_seq', 41), count(*) from links`)
   const mark = async (): Promise<HighWater> => {
     const onGoneBack = (): Promise<BootResult> => start()
-    return lookAtHighWater({ sql: db, dataDir, onGoneBack, onError: () => undefined })
+    return lookAtHighWater({ sql: db, dataDir, onGoneBack })
   }
   const live = async (counter: number, code: string): Promise<void> => {
     await db.query(`select setval('link_counter_seq', $1), setval('link_id_seq', $1 - 1)`, [counter])
@@ -79,7 +79,7 @@ describe('a database whose files were put back', () => {
     const other = await mkdtemp(join(tmpdir(), 'quicklink-boot-'))
     const millions = 5 * limits.counterRestoreMargin
     await live(millions, 'after-5')
-    await lookAtHighWater({ sql: db, dataDir: other, onGoneBack: () => start(), onError: () => undefined })
+    await lookAtHighWater({ sql: db, dataDir: other, onGoneBack: () => start() })
     await goBack()
     await start()
     expect(await draw()).toBe(91 + limits.counterRestoreMargin)
@@ -90,6 +90,13 @@ describe('a database whose files were put back', () => {
     await start({ dataDir: other })
     expect(await meta()).toEqual(after)
     await rm(other, { recursive: true })
+  })
+
+  test('has its mark also where nothing else has made DATA_DIR yet', async () => {
+    const marked = await mark()
+    dataDir = join(dataDir, 'not', 'there')
+    await mark()
+    await expect(readHighWater(dataDir)).resolves.toEqual(marked)
   })
 
   test('is noticed by what a Redis has seen of it, where DATA_DIR is new; once, whoever comes with it', async () => {

@@ -3,7 +3,7 @@
 // same timeline, the same epoch. That it stands below its own mark is all that shows.
 //
 // Only what is committed is marked: a crash of Postgres may forget numbers that were drawn and not committed.
-import { readFile, rename, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Sql } from '../connections/postgres.ts'
 
@@ -37,6 +37,7 @@ export async function readHighWater(dataDir: string): Promise<HighWater | undefi
 /** Whole or not at all. */
 async function writeHighWater(dataDir: string, mark: HighWater): Promise<void> {
   const file = highWaterFile(dataDir)
+  await mkdir(dataDir, { recursive: true, mode: 0o700 })
   await writeFile(`${file}.new`, `${JSON.stringify(mark)}\n`, { mode: 0o600 })
   await rename(`${file}.new`, file)
 }
@@ -73,7 +74,7 @@ interface WatchOptions {
 }
 
 /** One look; answers what is marked now. */
-export async function lookAtHighWater(options: Omit<WatchOptions, 'everyMs'>): Promise<HighWater> {
+export async function lookAtHighWater(options: Omit<WatchOptions, 'everyMs' | 'onError'>): Promise<HighWater> {
   const { sql, dataDir } = options
   const mark = await readHighWater(dataDir)
   let now = await standing(sql)
