@@ -16,14 +16,26 @@ export function askRedis(
   let failedAtMs = -Infinity
   return async (work) => {
     if (nowMs() - failedAtMs < pauseMs) throw new Error('Redis has just failed')
-    try {
-      return await breaker.run(async () => {
+    const reply = await breaker
+      .run(async () => {
         if (!redis.ready) throw new Error('Redis is not connected')
-        return await withDeadline(work(), timeoutMs, 'Redis')
+        return await withDeadline(work().catch(orOther), timeoutMs, 'Redis')
       })
-    } catch (error) {
-      failedAtMs = nowMs()
-      throw error
-    }
+      .catch((error: unknown) => {
+        failedAtMs = nowMs()
+        throw error
+      })
+    if (reply instanceof OtherType) throw reply
+    return reply
   }
+}
+
+/** A hand, or another program, has put something else under this key: Redis has answered, and of the others it can. */
+class OtherType extends Error {
+  override readonly name = 'OtherType'
+}
+
+function orOther(error: unknown): OtherType {
+  if (error instanceof Error && error.message.startsWith('WRONGTYPE')) return new OtherType(error.message)
+  throw error
 }
