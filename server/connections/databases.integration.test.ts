@@ -69,3 +69,12 @@ test('the API answers, and clicks reach Postgres, while every connection of the 
   await letGo()
   expect((await Promise.all([...asked, synced])).map(({ status }) => status)).toEqual(Array(9).fill(200))
 })
+
+test('whoever reads the limits waits with the API, and takes no connection from those who decide', async () => {
+  const letGo = await hold('lock table links in access exclusive mode')
+  const asked = Array.from({ length: 8 }, () => app.api('GET', '/limits'))
+  await waiting('api', 4)
+  await waiting('limits', 0)
+  await letGo()
+  expect((await Promise.all(asked)).map(({ status }) => status)).toEqual(Array(8).fill(200))
+})

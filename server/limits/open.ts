@@ -27,7 +27,7 @@ export interface Limits {
 
 interface LimitsDeps {
   readonly sql: Postgres
-  /** For the owner's routes, which write. */
+  /** For what is read and written by the API, and decides nothing. */
   readonly api: Postgres
   readonly coherence: Coherence | undefined
   readonly breaker: Breaker
@@ -83,7 +83,7 @@ export function openLimits(config: Config, deps: LimitsDeps): Limits {
       },
     }),
     rooms: [
-      limitsRouter({ sql, directory, tiers, rateLimit, quotaSync }),
+      limitsRouter({ sql: deps.api, directory, tiers, rateLimit, quotaSync }),
       tenantsRouter({
         sql: deps.api,
         async onChanged(tenant) {
@@ -98,15 +98,17 @@ export function openLimits(config: Config, deps: LimitsDeps): Limits {
 }
 
 function startNights(nightly: QuotaSync['nightly'], onError: LimitsDeps['onError']): { stop(): Promise<void> } {
-  let running = Promise.resolve()
+  let running: Promise<unknown> | undefined
   let isOver = false
   const timer = setInterval(() => {
-    running = nightly(() => isOver).then(
-      () => undefined,
-      (error: unknown) => {
+    // A night of many tenants may last longer than the interval.
+    running ??= nightly(() => isOver)
+      .catch((error: unknown) => {
         onError(error, 'the nightly sync of quotas failed')
-      },
-    )
+      })
+      .finally(() => {
+        running = undefined
+      })
   }, limits.nightlyEveryMs)
   timer.unref()
   return {
