@@ -60,7 +60,10 @@ function write(response: Response, bytes: Buffer): void {
   const part = bytes.subarray(0, limits.unreadBytes)
   const rest = bytes.subarray(part.length)
   if (rest.length === 0) response.end(part)
-  else response.write(part, (error) => error ?? write(response, rest))
+  else
+    response.write(part, (error) => {
+      if (!error) write(response, rest)
+    })
 }
 
 export function sendNothing(response: Response): void {
