@@ -5,7 +5,9 @@ import { type Places, Refusal, projectDir, shown } from './paths.ts'
 
 /** Follows the log until Ctrl-C: readable on a terminal, JSON lines as they are for another program. */
 export async function logs(places: Places): Promise<void> {
-  if (!existsSync(places.logFile)) throw new Refusal(`There is no ${shown(places.logFile)} yet: run \`make up\`.`)
+  // One that has just been rotated away is begun anew within a second: `tail -F` waits for it.
+  const isThere = [places.logFile, `${places.logFile}.1`].some((file) => existsSync(file))
+  if (!isThere) throw new Refusal(`There is no ${shown(places.logFile)} yet: run \`make up\`.`)
   const pretty = process.stdout.isTTY
   const tail = spawn('tail', ['-n', '200', '-F', places.logFile], {
     stdio: ['ignore', pretty ? 'pipe' : 'inherit', 'ignore'],

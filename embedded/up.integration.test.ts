@@ -1,6 +1,6 @@
 // The commands as a person runs them, on the real server.
 import { execFile, spawn } from 'node:child_process'
-import { appendFileSync, existsSync, readFileSync, readdirSync, statSync } from 'node:fs'
+import { appendFileSync, existsSync, mkdirSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -136,6 +136,22 @@ test(
     expect(await command('down')).toMatchObject({ code: 0 })
   },
 )
+
+test('make logs waits for a log that has just been rotated away', async () => {
+  const folder = `${dataDir}-rotated`
+  mkdirSync(folder)
+  writeFileSync(join(folder, 'quicklink.log.1'), 'before\n')
+  const followed = spawn(process.execPath, [join(projectDir, 'appliance', 'cli.ts'), 'logs'], {
+    env: { ...env, DATA_DIR: folder },
+  })
+  let shown = ''
+  followed.stdout.on('data', (chunk) => (shown += String(chunk)))
+  const pid = followed.pid ?? 0
+  await waitFor(() => readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8') !== '')
+  writeFileSync(join(folder, 'quicklink.log'), 'begun anew\n')
+  await waitFor(() => shown.includes('begun anew'))
+  followed.kill()
+})
 
 const watched = { timeout: 90_000, skip: onPath('prometheus') === undefined }
 test("the system's Prometheus scrapes it, under the name that the alerts know", watched, async () => {
