@@ -2,11 +2,13 @@
 // where the user that runs it can enter. Its JavaScript is not used: it stops every cluster when its process ends.
 import { execFileSync, spawnSync } from 'node:child_process'
 import {
+  chmodSync,
   chownSync,
   cpSync,
   existsSync,
   lstatSync,
   mkdirSync,
+  mkdtempSync,
   readFileSync,
   renameSync,
   rmSync,
@@ -56,11 +58,18 @@ export function installBinaries(home: string): string {
   const { dir, version } = nativePackage()
   const copy = join(home, `postgresql-${version}`, 'native')
   if (!existsSync(copy)) {
-    const unfinished = join(home, 'postgresql-new')
-    rmSync(unfinished, { recursive: true, force: true })
+    mkdirSync(home, { recursive: true })
+    // Two tests may do this at once: each makes a copy of its own, and the first one is everybody's.
+    const unfinished = mkdtempSync(join(home, 'postgresql-new-'))
+    chmodSync(unfinished, 0o755)
     cpSync(dir, join(unfinished, 'native'), { recursive: true, verbatimSymlinks: true })
     makeSymlinks(join(unfinished, 'native'))
-    renameSync(unfinished, dirname(copy))
+    try {
+      renameSync(unfinished, dirname(copy))
+    } catch (error) {
+      rmSync(unfinished, { recursive: true })
+      if (!existsSync(copy)) throw error
+    }
   }
   return join(copy, 'bin')
 }
