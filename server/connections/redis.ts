@@ -73,7 +73,7 @@ export function redisOptions(target: RedisTarget): RedisOptions {
     keepAlive: 10_000,
     // Never null: QuickLink goes on trying for as long as it lives. Often enough that a breaker's trial, which is due once in
     // 30 s, seldom comes before the connection and never waits a second for it.
-    retryStrategy: (attempt) => Math.min(500, 25 * 2 ** Math.min(attempt, 6)) * (0.75 + Math.random() / 2),
+    retryStrategy: (attempt) => Math.min(300, 25 * 2 ** Math.min(attempt, 6)) * (0.75 + Math.random() / 2),
     // An old master that is a replica now: leave it, ask where the master is.
     reconnectOnError: (error) => error.message.startsWith('READONLY'),
     ...(target.redisPassword === undefined ? {} : { password: target.redisPassword }),
