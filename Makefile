@@ -52,7 +52,7 @@ check: install ## types, lint, format, dead code, import rules, unit tests; need
 check-alerts: install ## the alert rules, a case for each, and the dashboards' queries, by the promtool of Prometheus 3
 	@npm run --silent check-alerts
 
-bench: install ## QuickLink beside bare servers: CPU per request, latency; about 7 minutes (ONLY=visitors, BENCH=full, BENCH=profile)
+bench: install ## QuickLink beside bare servers: CPU per request, latency; some minutes (ONLY=visitors, BENCH=full, BENCH=profile)
 	@npm run --silent bench
 
 bench-compare: install ## two results side by side: A=loadtest/results/….json B=loadtest/results/….json
