@@ -6,6 +6,7 @@ import { createServer } from 'node:net'
 import { createCounter } from '../../server/clicks/counter.ts'
 import type { Code, Link } from '../../server/link.ts'
 import { createRedirectHandler } from '../../server/redirect/handler.ts'
+import { copyOf } from '../../server/redirect/tier1-local.ts'
 import { createMetrics } from '../../server/telemetry/metrics.ts'
 
 const location = 'https://example.org/a/page/of/usual/length?from=quicklink'
@@ -50,7 +51,7 @@ function handlerBehindExpress(): RequestListener {
   const redirects = createRedirectHandler({
     resolver: {
       local: () => undefined,
-      ask: () => Promise.resolve({ answer: link, source: 'redis' }),
+      ask: () => Promise.resolve({ copy: copyOf(link), source: 'redis' }),
       refresh: () => undefined,
       flights: 0,
     },

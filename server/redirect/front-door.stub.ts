@@ -10,7 +10,7 @@ import { createFrontDoor } from './front-door.ts'
 import { createRedirectHandler, type RedirectDeps, type RedirectHandler } from './handler.ts'
 import { createHttpServer, type HttpServer } from './http-server.ts'
 import type { Found, Resolver } from './resolve.ts'
-import type { Copy } from './tier1-local.ts'
+import { copyOf, type Copy } from './tier1-local.ts'
 
 const longAgoS = 1_000_000_000
 
@@ -49,7 +49,7 @@ export function stubResolver(): Resolver {
   const copies = new Map<string, Copy>()
   const flights = new Map<string, Promise<Found>>()
   const foundFor = (code: Code): Found =>
-    code.startsWith('U') ? { answer: 'unknown', source: 'none' } : { answer: knownOf(code), source: 'redis' }
+    code.startsWith('U') ? { copy: 'unknown', source: 'none' } : { copy: copyOf(knownOf(code)), source: 'redis' }
   return {
     local(code) {
       if (!/^[LPBXAHMQD]/.test(code)) return undefined

@@ -17,7 +17,7 @@ import type { Counter } from '../clicks/counter.ts'
 import type { HitQuota, Lease, Verdict } from '../limits/hit-quota.ts'
 import { parseCode, type Code } from '../link.ts'
 import type { Holder } from './guests.ts'
-import { createDateHeader, isOver, prepareCopy, prepareKnown, wireOf, type Prepared } from './prepared.ts'
+import { createDateHeader, isOver, prepareCopy, wireOf, type Prepared } from './prepared.ts'
 import { codeIn, plainGet } from './recognise.ts'
 import type { Found, Resolver, Source } from './resolve.ts'
 
@@ -128,10 +128,11 @@ class Visitor implements Holder {
     asked.then(this.#onFound, this.#onUnanswered)
   }
 
-  readonly #onFound = ({ answer, source }: Found): void => {
+  readonly #onFound = ({ copy, source }: Found): void => {
     if (this.#gone) return
     const door = this.#door
-    const prepared = answer === 'unknown' || door.draining ? undefined : this.#prepare(answer)
+    const prepared =
+      copy === 'unknown' || door.draining ? undefined : prepareCopy(copy, door.deps.clicks, door.deps.hits)
     if (prepared === undefined || isOver(prepared, Date.now)) {
       this.#handOver()
       return
@@ -158,13 +159,6 @@ class Visitor implements Holder {
   }
 
   readonly #isWaiting = (): boolean => !this.#gone && !this.#door.draining
-
-  /** Nearly always tier 1 has just been given this very answer. */
-  #prepare(known: Exclude<Found['answer'], 'unknown'>): Prepared | undefined {
-    const { resolver, clicks, hits } = this.#door.deps
-    const copy = 'code' in known ? resolver.local(known.code) : undefined
-    return copy?.known === known ? prepareCopy(copy, clicks, hits) : prepareKnown(known, clicks, hits)
-  }
 
   /** node:http asks again: what is known now, or joins the same flight, and counts the request. */
   readonly #onUnanswered = (): void => {

@@ -3,10 +3,11 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Counter } from '../clicks/counter.ts'
 import { QuickLinkError, unavailable } from '../errors.ts'
 import type { HitQuota, Lease } from '../limits/hit-quota.ts'
-import { isExpired, isLink, parseCode, type Answer, type Code } from '../link.ts'
+import { isExpired, isLink, parseCode, type Code } from '../link.ts'
 import { answerProblem } from './pages.ts'
-import { isOver, prepareCopy, prepareKnown, type Prepared } from './prepared.ts'
+import { isOver, prepareCopy, type Prepared } from './prepared.ts'
 import type { Resolver, Source } from './resolve.ts'
+import type { Copy } from './tier1-local.ts'
 
 export interface RedirectDeps {
   readonly resolver: Resolver
@@ -110,10 +111,11 @@ export function createRedirectHandler(deps: RedirectDeps): RedirectHandler {
     return isFree ? redirect(req, res, prepared) : redirectLimited(req, res, prepared, lease)
   }
 
-  const answer = (req: IncomingMessage, res: ServerResponse, found: Answer): number | Promise<number> => {
-    if (found === 'unknown') return answerProblem(req, res, cannotSay)
-    if (!isLink(found) || isExpired(found, deps.nowMs())) return answerAbsent(req, res)
-    const prepared = prepareKnown(found, deps.clicks, deps.hits)
+  const answer = (req: IncomingMessage, res: ServerResponse, copy: Copy | 'unknown'): number | Promise<number> => {
+    if (copy === 'unknown') return answerProblem(req, res, cannotSay)
+    const { known } = copy
+    if (!isLink(known) || isExpired(known, deps.nowMs())) return answerAbsent(req, res)
+    const prepared = prepareCopy(copy, deps.clicks, deps.hits)
     return prepared === undefined ? answerProblem(req, res, unfit) : serve(req, res, prepared)
   }
 
@@ -136,9 +138,7 @@ export function createRedirectHandler(deps: RedirectDeps): RedirectHandler {
       if (copy === undefined) return false
       const prepared = copy.prepared ?? prepareCopy(copy, deps.clicks, deps.hits)
       const status =
-        prepared === undefined || isOver(prepared, deps.nowMs)
-          ? answer(req, res, copy.known)
-          : serve(req, res, prepared)
+        prepared === undefined || isOver(prepared, deps.nowMs) ? answer(req, res, copy) : serve(req, res, prepared)
       if (typeof status === 'number') onAnswer(status, (performance.now() - beganMs) / 1000, 'local')
       else afterwards(status, beganMs, res)
       return true
@@ -158,7 +158,7 @@ export function createRedirectHandler(deps: RedirectDeps): RedirectHandler {
         return done(answerProblem(req, res, overloaded))
       }
       const found = await asked
-      done(await answer(req, res, found.answer), found.source)
+      done(await answer(req, res, found.copy), found.source)
     },
   }
 }

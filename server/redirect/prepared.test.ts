@@ -2,7 +2,8 @@ import { STATUS_CODES } from 'node:http'
 import { describe, expect, it } from 'vitest'
 import { createCounter } from '../clicks/counter.ts'
 import { absent, type Code, type Known, type Link } from '../link.ts'
-import { createDateHeader, prepareKnown, wireOf } from './prepared.ts'
+import { createDateHeader, prepareCopy, wireOf } from './prepared.ts'
+import { copyOf } from './tier1-local.ts'
 import { createResolver } from './resolve.ts'
 import { createTier1 } from './tier1-local.ts'
 import { noTier2 } from './tier2-redis.ts'
@@ -22,7 +23,7 @@ const clicks = { tally: (linkId: number) => ({ linkId, n: 0 }) }
 
 describe('a prepared answer', () => {
   it('is put together anew only when the date has changed', () => {
-    const prepared = prepareKnown(link({ permanent: true }), clicks)!
+    const prepared = prepareCopy(copyOf(link({ permanent: true })), clicks)!
     const first = wireOf(prepared, 'Tue, 18 Nov 2025 12:00:00 GMT')
     expect(first).toContain(`HTTP/1.1 301 ${STATUS_CODES[301] ?? ''}\r\n`)
     expect(wireOf(prepared, 'Tue, 18 Nov 2025 12:00:00 GMT')).toBe(first)
@@ -30,9 +31,9 @@ describe('a prepared answer', () => {
   })
 
   it('does not exist for what is no redirect, or no header', () => {
-    expect(prepareKnown(absent(1), clicks)).toBeUndefined()
+    expect(prepareCopy(copyOf(absent(1)), clicks)).toBeUndefined()
     for (const url of ['https://a/\r\nX: y', 'https://a/ b', 'https://a/é', 'https://a/\0', '']) {
-      expect(prepareKnown(link({ url }), clicks)).toBeUndefined()
+      expect(prepareCopy(copyOf(link({ url })), clicks)).toBeUndefined()
     }
   })
 

@@ -4,7 +4,7 @@ import { STATUS_CODES } from 'node:http'
 import type { Counter, Tally } from '../clicks/counter.ts'
 import { limits } from '../config.ts'
 import type { HitQuota, Lease } from '../limits/hit-quota.ts'
-import { isLink, type Known, type Link } from '../link.ts'
+import { isLink, type Link } from '../link.ts'
 import type { Copy } from './tier1-local.ts'
 
 export interface Prepared {
@@ -55,11 +55,9 @@ export const isOver = (prepared: Prepared, nowMs: () => number): boolean =>
 
 /** Undefined: there is nothing to redirect to. */
 export function prepareCopy(copy: Copy, clicks: Tallies, hits?: Hits): Prepared | undefined {
-  return (copy.prepared ??= prepareKnown(copy.known, clicks, hits))
+  const { known } = copy
+  return (copy.prepared ??= isLink(known) ? prepare(known, clicks, hits) : undefined)
 }
-
-export const prepareKnown = (known: Known, clicks: Tallies, hits?: Hits): Prepared | undefined =>
-  isLink(known) ? prepare(known, clicks, hits) : undefined
 
 /** The answer as bytes, one per character. Put together anew only when the date has changed. */
 export function wireOf(prepared: Prepared, date: string): string {

@@ -1,14 +1,14 @@
 // The ladder. Tiers never call each other; this is the only place that knows their order.
 import { limits } from '../config.ts'
-import type { Answer, Code, Known } from '../link.ts'
-import type { Copy, Tier1 } from './tier1-local.ts'
+import type { Code } from '../link.ts'
+import { copyOf, type Copy, type Tier1 } from './tier1-local.ts'
 import type { Tier2 } from './tier2-redis.ts'
 import type { Tier3 } from './tier3-postgres.ts'
 
 export type Source = 'redis' | 'postgres' | 'stale' | 'none'
 
 export interface Found {
-  readonly answer: Answer
+  readonly copy: Copy | 'unknown'
   readonly source: Source
 }
 
@@ -37,27 +37,29 @@ export function createResolver({ tier1, tier2, tier3, nowMs, onFlight }: Resolve
   const climb = async (code: Code): Promise<Found> => {
     const askedMs = nowMs()
     const shared = await tier2.get(code) // Redis down, or not proved fresh, reads as 'unknown'
-    if (shared !== 'unknown') return { answer: tier1.remember(code, shared, askedMs, 'cache'), source: 'redis' }
+    if (shared !== 'unknown') return { copy: tier1.remember(code, shared, askedMs, 'cache'), source: 'redis' }
     const truth = await readTruth(code) // Postgres down reads as 'unknown'
-    if (truth !== 'unknown') return { answer: truth, source: 'postgres' }
+    if (truth !== 'unknown') return { copy: truth, source: 'postgres' }
     return stale(code) // untrusted Redis, then tier 1's old copy, else 'unknown'
   }
 
-  const readTruth = async (code: Code): Promise<Answer> => {
+  const readTruth = async (code: Code): Promise<Copy | 'unknown'> => {
     const asOf = tier2.asOf()
     const askedMs = nowMs()
     const truth = await tier3.get(code)
     if (truth === 'unknown') return truth
-    const known: Known = tier1.remember(code, truth, askedMs, 'truth')
-    tier2.fill(code, known, asOf)
-    return known
+    const copy = tier1.remember(code, truth, askedMs, 'truth')
+    tier2.fill(code, copy.known, asOf)
+    return copy
   }
 
   const stale = async (code: Code): Promise<Found> => {
     const shared = await tier2.getUntrusted(code)
     const old = tier1.stale(code)
-    const newest = shared === 'unknown' || (old && old.version > shared.version) ? old : shared
-    return newest === undefined ? { answer: 'unknown', source: 'none' } : { answer: newest, source: 'stale' }
+    if (shared !== 'unknown' && (old === undefined || old.known.version <= shared.version)) {
+      return { copy: copyOf(shared), source: 'stale' }
+    }
+    return old === undefined ? { copy: 'unknown', source: 'none' } : { copy: old, source: 'stale' }
   }
 
   const ask = (code: Code): Promise<Found> | undefined => {

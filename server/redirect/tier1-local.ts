@@ -13,6 +13,14 @@ export interface Copy {
   prepared: Prepared | undefined
 }
 
+/** What somebody else says, in the form of a copy; its life is over. */
+export const copyOf = (known: Known): Copy => ({
+  known,
+  storedMs: -Infinity,
+  freshUntilMs: -Infinity,
+  prepared: undefined,
+})
+
 interface Tier1Options {
   readonly max: number
   readonly freshMs: number
@@ -29,7 +37,7 @@ export interface Tier1 {
   /** A link whose life has just ended, by time and not by news: good while its successor is under way. */
   parting(code: Code): Copy | undefined
   /** Keeps the answer unless a newer one is known, and gives back the one that stands. */
-  remember(code: Code, known: Known, askedMs: number, by: 'cache' | 'truth'): Known
+  remember(code: Code, known: Known, askedMs: number, by: 'cache' | 'truth'): Copy
   /** News of a change that this process made. */
   learn(code: Code, known: Known): void
   /** News of a change, of interest only if the code is held. */
@@ -37,7 +45,7 @@ export interface Tier1 {
   /** Somebody changed it: ask again. */
   expire(code: Code): void
   /** The copy that has outlived its life, while nobody can be asked. */
-  stale(code: Code): Known | undefined
+  stale(code: Code): Copy | undefined
   /** What is held, for those who look from outside. */
   peek(code: Code): { known: Known; ageMs: number; fresh: boolean } | undefined
   clear(): void
@@ -48,10 +56,11 @@ export interface Tier1 {
 export function createTier1({ max, freshMs, graceMs, staleMaxMs, trustMs, nowMs }: Tier1Options): Tier1 {
   const copies = new LRUCache<Code, Copy>({ max })
 
-  const keep = (code: Code, known: Known): Known => {
+  const keep = (code: Code, known: Known): Copy => {
     const storedMs = nowMs()
-    copies.set(code, { known, storedMs, freshUntilMs: storedMs + freshMs, prepared: undefined })
-    return known
+    const copy: Copy = { known, storedMs, freshUntilMs: storedMs + freshMs, prepared: undefined }
+    copies.set(code, copy)
+    return copy
   }
   const held = (code: Code): Copy | undefined => copies.peek(code)
 
@@ -70,7 +79,7 @@ export function createTier1({ max, freshMs, graceMs, staleMaxMs, trustMs, nowMs 
       const maybeOlder = copy !== undefined && askedMs - behindMs <= copy.storedMs
       if (!maybeOlder || known.version >= copy.known.version) return keep(code, known)
       copy.freshUntilMs = nowMs() + freshMs
-      return copy.known
+      return copy
     },
     learn(code, known) {
       const copy = held(code)
@@ -86,7 +95,7 @@ export function createTier1({ max, freshMs, graceMs, staleMaxMs, trustMs, nowMs 
     },
     stale(code) {
       const copy = held(code)
-      return copy !== undefined && nowMs() - copy.storedMs < staleMaxMs ? copy.known : undefined
+      return copy !== undefined && nowMs() - copy.storedMs < staleMaxMs ? copy : undefined
     },
     peek(code) {
       const copy = held(code)

@@ -2,9 +2,9 @@
 // Three processes, two Redis servers, one Postgres, and a script of what happens to them. The processes run the real
 // code of tiers 1 to 3, of passes, trust and announcements; only what is behind the two connections is modelled.
 import { Breaker } from '../../connections/breaker.ts'
-import { absent, isExpired, isLink, type Code, type Known } from '../../link.ts'
-import { createResolver, type Resolver } from '../../redirect/resolve.ts'
-import { createTier1, type Tier1 } from '../../redirect/tier1-local.ts'
+import { absent, isExpired, isLink, type Answer, type Code, type Known } from '../../link.ts'
+import { createResolver, type Found, type Resolver } from '../../redirect/resolve.ts'
+import { copyOf, createTier1, type Tier1 } from '../../redirect/tier1-local.ts'
 import { createTier2 } from '../../redirect/tier2-redis.ts'
 import { createTier3 } from '../../redirect/tier3-postgres.ts'
 import { createAnnouncer, type Announcer } from '../announce.ts'
@@ -109,7 +109,7 @@ export class World {
       tier1.remember = (code, known) => {
         tier1.clear()
         tier1.learn(code, known)
-        return known
+        return copyOf(known)
       }
     }
     const trust = new Trust(800, nowMs)
@@ -212,7 +212,7 @@ export class World {
     const process = this.#processes[index] as Process
     const beganMs = this.time.nowMs
     const local = process.resolver.local(code)
-    const answer = local ? local.known : (await process.resolver.ask(code))?.answer
+    const answer = local ? local.known : knownIn(await process.resolver.ask(code))
     this.reads++
     this.time.note(`process ${index} says of ${code} ${say(answer)}`)
     if (answer === undefined || answer === 'unknown') return
@@ -358,7 +358,7 @@ export class World {
         const truth = this.#postgres.state(code)
         const asked = process.resolver.ask(code)
         await this.time.runUntil(this.time.nowMs + 500)
-        const answer = (await asked)?.answer
+        const answer = knownIn(await asked)
         if (answer === undefined || answer === 'unknown' || !same(answer, truth)) {
           this.#violated(`at rest, process ${index} says of ${code} ${say(answer)}, Postgres says ${say(truth)}`)
         }
@@ -374,6 +374,9 @@ export class World {
     if (this.violations.length < 5) this.violations.push(`${this.time.nowMs.toFixed(1)} ms: ${what}`)
   }
 }
+
+const knownIn = (found: Found | undefined): Answer | undefined =>
+  found === undefined ? undefined : found.copy === 'unknown' ? 'unknown' : found.copy.known
 
 const same = (a: Known, b: Known): boolean =>
   isLink(a) && isLink(b) ? a.version === b.version && a.url === b.url : isLink(a) === isLink(b)
