@@ -1,5 +1,5 @@
 import type { Drill } from './engine/drill.ts'
-import type { Seen } from './engine/seen.ts'
+import type { Seen } from './engine/observed.ts'
 import { total } from './engine/metrics.ts'
 import { hot, warm } from './links.ts'
 import { p99Below } from './promises.ts'

@@ -1,5 +1,5 @@
 import type { Drill } from './engine/drill.ts'
-import type { Phase, Seen } from './engine/seen.ts'
+import type { Phase, Seen } from './engine/observed.ts'
 import { throughProxy, unreachable } from './faults.ts'
 import { cold, hot } from './links.ts'
 import { closesWithin, consequences, opensWithin, p99Below, trustedWithin } from './promises.ts'

@@ -1,5 +1,5 @@
 import type { Drill, Promised } from './engine/drill.ts'
-import type { Seen } from './engine/seen.ts'
+import type { Seen } from './engine/observed.ts'
 import { killed } from './faults.ts'
 import { cold, hot, warm } from './links.ts'
 import { closesWithin, consequences, opensWithin, p99Below, trustedWithin } from './promises.ts'

@@ -1,6 +1,6 @@
 // What is promised in every drill, and the promises that several of them share.
 import type { Promised } from './engine/drill.ts'
-import type { Phase, Seen } from './engine/seen.ts'
+import type { Phase, Seen } from './engine/observed.ts'
 
 type Dependency = 'redis' | 'postgres'
 

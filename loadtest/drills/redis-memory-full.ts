@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Drill, Stage } from './engine/drill.ts'
-import type { Seen } from './engine/seen.ts'
+import type { Seen } from './engine/observed.ts'
 import { hot, warm } from './links.ts'
 import { bothDeadlinesMs, consequences, p99Below } from './promises.ts'
 

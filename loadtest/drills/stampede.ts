@@ -4,7 +4,7 @@ import type { Code } from '../../server/link.ts'
 import { ask } from '../bench/ask.ts'
 import type { Drill, DrillGroup, Stage } from './engine/drill.ts'
 import { total } from './engine/metrics.ts'
-import { peak } from './engine/seen.ts'
+import { peak } from './engine/observed.ts'
 import { hot } from './links.ts'
 import { consequences } from './promises.ts'
 

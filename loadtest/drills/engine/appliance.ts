@@ -10,7 +10,7 @@ import type { SentinelGroup } from '../../faults/sentinels.ts'
 import type { Services } from '../../faults/services.ts'
 import type { Grafana } from './marks.ts'
 import { parseSamples, type Sample } from './metrics.ts'
-import { openRemains, type Remains } from './remains.ts'
+import { openRemains, type Remains } from './cleanup.ts'
 
 export type Dependency = 'redis' | 'postgres'
 

@@ -4,7 +4,7 @@
 import { rmSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 import { isOurs } from '../../../embedded/process.ts'
-import { heal, takeDown } from './remains.ts'
+import { heal, takeDown } from './cleanup.ts'
 
 export interface DeadManOrder {
   readonly runner: { readonly pid: number; readonly word: string }

@@ -8,7 +8,7 @@ import { controlPort, dockered, openDoor } from '../../faults/containers.ts'
 import { setter } from '../../faults/proxies.ts'
 import { silent, workers, type Appliance, type Settings } from './appliance.ts'
 import { at, projectAppliance, refuseWithoutDocker } from './project.ts'
-import type { Remains } from './remains.ts'
+import type { Remains } from './cleanup.ts'
 import { factor, writeRules } from './rules.ts'
 
 /** Waited for. What else they need comes with them. */

@@ -1,7 +1,7 @@
 // What a drill is: a hypothesis with numbers. The engine (engine.ts) lives it, the judge (judge.ts) compares.
 import type { Appliance } from './appliance.ts'
 import type { Load, LoadGroup } from './load.ts'
-import type { Seen } from './seen.ts'
+import type { Seen } from './observed.ts'
 import type { Watch } from './watch.ts'
 
 /** Where a drill acts. */

@@ -14,7 +14,7 @@ import { startProxies, proxiesFile } from '../../faults/proxies.ts'
 import { startSentinelGroup } from '../../faults/sentinels.ts'
 import { embeddedServices } from '../../faults/services.ts'
 import { applianceAt, newKey, silent, trusted, workers, type Appliance, type Dependency, type Settings } from './appliance.ts' // prettier-ignore
-import type { Remains } from './remains.ts'
+import type { Remains } from './cleanup.ts'
 
 export async function startEmbedded(remains: Remains, settings: Settings): Promise<Appliance> {
   const { dir, places } = remains

@@ -3,7 +3,7 @@ import type { Drill, Promised } from './drill.ts'
 import { judge, unsteady } from './judge.ts'
 import type { Answered, Load } from './load.ts'
 import { createOracle } from './oracle.ts'
-import { lookBack, type Seen } from './seen.ts'
+import { lookBack, type Seen } from './observed.ts'
 import type { Watch } from './watch.ts'
 
 const answer = (dueMs: number, more: Partial<Answered> = {}): Answered => ({

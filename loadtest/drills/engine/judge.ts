@@ -5,7 +5,7 @@ import { standardPromises } from '../promises.ts'
 import type { Ringing } from './alerts.ts'
 import type { Drill, Promised } from './drill.ts'
 import { endsWithinMs, graceMs, ringsWithinMs } from './rules.ts'
-import { peak, type Moments, type Phase, type Seen } from './seen.ts'
+import { peak, type Moments, type Phase, type Seen } from './observed.ts'
 
 export interface Judged {
   readonly checks: readonly Check[]

@@ -2,7 +2,7 @@
 import type { Check } from '../../report/report.ts'
 import type { Ringing } from './alerts.ts'
 import type { Drill } from './drill.ts'
-import type { Seen } from './seen.ts'
+import type { Seen } from './observed.ts'
 
 /** `target`: a QuickLink that is not the drill's own. */
 export type Mode = 'embedded' | 'docker' | 'target'

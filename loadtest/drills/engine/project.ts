@@ -10,7 +10,7 @@ import { containerService, fileIn } from '../../faults/containers.ts'
 import type { Address } from '../../faults/fault-proxy.ts'
 import type { Proxies } from '../../faults/proxies.ts'
 import { applianceAt, silent, trusted, type Appliance, type Dependency } from './appliance.ts'
-import type { Remains } from './remains.ts'
+import type { Remains } from './cleanup.ts'
 
 interface Project {
   readonly project: string

@@ -14,7 +14,7 @@ import { short } from '../../report/text.ts'
 import type { Lived } from './lived.ts'
 import { mayAlwaysRing } from './judge.ts'
 import { factor } from './rules.ts'
-import { bySecond, peak, quantile, type Seen } from './seen.ts'
+import { bySecond, peak, quantile, type Seen } from './observed.ts'
 import type { Worker } from './appliance.ts'
 
 export function reportOf(lived: Lived, earlier: Report | undefined): Report {

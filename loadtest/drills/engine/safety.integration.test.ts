@@ -9,7 +9,7 @@ import { waitFor } from '../../../server/testing/wait-for.ts'
 import { postgresPid } from '../../faults/services.ts'
 import { redisRefused } from '../redis-refused.ts'
 import { live } from './engine.ts'
-import { placesOf } from './remains.ts'
+import { placesOf } from './cleanup.ts'
 import { reportOf } from './report.ts'
 
 let dir: string

@@ -4,7 +4,7 @@ import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { DeadManOrder } from './dead-man.ts'
 import { lockFile, self } from './alone.ts'
-import { heal, takeDown } from './remains.ts'
+import { heal, takeDown } from './cleanup.ts'
 
 /** Armed before anything is started. Returns the ordinary end: everything down, and the switch called off. */
 export function armDeadMan(dir: string, maxSeconds: number): () => Promise<void> {

@@ -6,7 +6,7 @@ import { dockered, openDoor } from '../../faults/containers.ts'
 import type { Appliance } from './appliance.ts'
 import type { Drill } from './drill.ts'
 import { at, projectAppliance, refuseWithoutDocker } from './project.ts'
-import type { Remains } from './remains.ts'
+import type { Remains } from './cleanup.ts'
 
 /** The project; undefined: none is given. Refuses without the word of its owner. */
 export function targetOf({ TARGET, I_MAY_BREAK_THIS }: NodeJS.ProcessEnv): string | undefined {

@@ -12,7 +12,7 @@ import { markInGrafana, type Moment } from './marks.ts'
 import { total, type Sample } from './metrics.ts'
 import { Doubt, proven } from './proof.ts'
 import { endsWithinMs, graceMs, ringsWithinMs } from './rules.ts'
-import { lookBack, phaseOf, type Moments, type Scrapes, type Seen } from './seen.ts'
+import { lookBack, phaseOf, type Moments, type Scrapes, type Seen } from './observed.ts'
 import { startWatch } from './watch.ts'
 
 const redirects = ['quicklink_redirects_total', { status: '302' }] as const
