@@ -1,10 +1,8 @@
 // `make up`, `make down` and the rest, in the mode that this folder was started in.
 import { backup as embeddedBackup, restore as embeddedRestore } from '../embedded/backup.ts'
-import { down as embeddedDown } from '../embedded/down.ts'
-import { logs as embeddedLogs } from '../embedded/logs.ts'
 import { Refusal, readText } from '../embedded/paths.ts'
+import { down as embeddedDown, logs as embeddedLogs, status as embeddedStatus } from '../embedded/running.ts'
 import { runningServer } from '../embedded/server.ts'
-import { status as embeddedStatus } from '../embedded/running.ts'
 import { placesFrom, up as embeddedUp } from '../embedded/up.ts'
 import { backup, newOwnerKey, restore } from './backup.ts'
 import { dockerProblem, idsOf } from './compose.ts'

@@ -1,10 +1,14 @@
-// What is up, from the processes themselves, and what the server says about itself, if it answers.
-import { type Places, type Say } from './paths.ts'
-import { postgresVersion } from './postgres.ts'
-import { runningPrometheus } from './prometheus.ts'
-import { redisVersion } from './redis.ts'
-import { fetchOps, runningServer } from './server.ts'
+// What is asked of a QuickLink that runs: make status, make logs, make down.
+import { spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { type Places, Refusal, type Say, projectDir, shown } from './paths.ts'
+import { postgresVersion, stopPostgres } from './postgres.ts'
+import { runningPrometheus, stopPrometheus } from './prometheus.ts'
+import { redisVersion, stopRedis } from './redis.ts'
+import { fetchOps, runningServer, stopServer } from './server.ts'
 
+/** What is up, from the processes themselves, and what the server says about itself, if it answers. */
 export async function status(places: Places, say: Say): Promise<void> {
   const server = runningServer(places)
   const [ready, statusz, postgres, redis] = await Promise.all([
@@ -38,4 +42,44 @@ function parsed(text: string): unknown {
   } catch {
     return undefined
   }
+}
+
+/** Follows the log until Ctrl-C: readable on a terminal, JSON lines as they are for another program. */
+export async function logs(places: Places): Promise<void> {
+  // One that has just been rotated away is begun anew within a second: `tail -F` waits for it.
+  const isThere = [places.logFile, `${places.logFile}.1`].some((file) => existsSync(file))
+  if (!isThere) throw new Refusal(`There is no ${shown(places.logFile)} yet: run \`make up\`.`)
+  const pretty = process.stdout.isTTY
+  const tail = spawn('tail', ['-n', '200', '-F', places.logFile], {
+    stdio: ['ignore', pretty ? 'pipe' : 'inherit', 'ignore'],
+  })
+  // The programs get Ctrl-C too; ending with them, quietly, is all there is to do.
+  process.on('SIGINT', () => undefined)
+  process.on('SIGTERM', () => tail.kill())
+  if (pretty) {
+    const reader = spawn(join(projectDir, 'node_modules', '.bin', 'pino-pretty'), [], {
+      stdio: ['pipe', 'inherit', 'inherit'],
+    })
+    tail.stdout?.pipe(reader.stdin)
+    reader.once('exit', () => tail.kill())
+  }
+  await new Promise((resolve) => tail.once('exit', resolve))
+}
+
+/** In reverse order, so that the server can still write what it holds. Data stays. */
+export async function down(places: Places, say: Say): Promise<void> {
+  const parts = [
+    ['Prometheus', stopPrometheus],
+    ['QuickLink', stopServer],
+    ['Redis', stopRedis],
+    ['Postgres', stopPostgres],
+  ] as const
+  let stuck = false
+  for (const [name, stop] of parts) {
+    const result = await stop(places)
+    stuck ||= result === 'does not stop'
+    say(`${name.padEnd(10)} ${result}`)
+  }
+  if (stuck) throw new Refusal('Not everything stopped: look at the processes above.')
+  say('The data stays. `make up` starts it again.')
 }

@@ -7,8 +7,8 @@ import { projectDir } from '../../embedded/paths.ts'
 import type { Report } from '../report/report.ts'
 import { drills } from './all.ts'
 import { broken, type Broken } from './broken.ts'
-import { lockDrills } from './engine/alone.ts'
-import { live } from './engine/engine.ts'
+import { lockDrills } from './engine/safety.ts'
+import { runDrill } from './engine/engine.ts'
 import { reportOf } from './engine/report.ts'
 
 /** A copy of the sources in which one line is another. */
@@ -31,7 +31,7 @@ async function run(each: Broken): Promise<Report> {
   const { env = {}, redis = [] } = each
   try {
     return reportOf(
-      await live(drill, { short: true, mode: 'embedded', sources, env, redis, say: () => undefined }),
+      await runDrill(drill, { short: true, mode: 'embedded', sources, env, redis, say: () => undefined }),
       undefined,
     )
   } finally {

@@ -2,18 +2,18 @@
 // QuickLink takes and past it.
 import type { ProxyMode } from '../faults/proxies.ts'
 import { roundTripMs } from '../faults/probe.ts'
-import type { Drill, Proof, Stage } from './engine/drill.ts'
+import type { Drill, Proof, DrillContext } from './engine/drill.ts'
 
 type Dependency = 'redis' | 'postgres'
 
 const title = { redis: 'Redis', postgres: 'Postgres' } as const
 
 export function killed(dependency: Dependency, seconds: number): Pick<Drill, 'fault' | 'heal'> {
-  const service = ({ appliance }: Stage) => appliance.services[dependency]
+  const service = ({ appliance }: DrillContext) => appliance.services[dependency]
   return {
     fault: {
       what: `kill -9 of ${title[dependency]}`,
-      inject: (stage) => service(stage).kill(),
+      inject: (context) => service(context).kill(),
       landed: {
         what: `a stranger is refused by ${title[dependency]}`,
         check: async ({ appliance }) =>
@@ -23,10 +23,10 @@ export function killed(dependency: Dependency, seconds: number): Pick<Drill, 'fa
     },
     heal: {
       what: `${title[dependency]} is started on the same port, with what is on its disk`,
-      undo: (stage) => service(stage).start(),
+      undo: (context) => service(context).start(),
       healed: {
         what: `${title[dependency]} answers`,
-        check: (stage) => service(stage).answers(),
+        check: (context) => service(context).answers(),
       },
     },
   }
@@ -47,24 +47,24 @@ export function throughProxy(
       undo: ({ appliance }) => appliance.proxies.set(dependency, undo),
       healed: {
         what: `a stranger's byte goes to ${title[dependency]} and back in less than 100 ms`,
-        check: async (stage) => ((await onTheWay(dependency, stage)) ?? Infinity) < 100,
+        check: async (context) => ((await onTheWay(dependency, context)) ?? Infinity) < 100,
       },
     },
   }
 }
 
-export const onTheWay = (dependency: Dependency, { appliance }: Stage): Promise<number | undefined> =>
+export const onTheWay = (dependency: Dependency, { appliance }: DrillContext): Promise<number | undefined> =>
   roundTripMs(dependency, appliance.proxies.ports[dependency], 1000)
 
 export const takesAtLeast = (dependency: Dependency, ms: number): Proof => ({
   what: `a stranger's byte takes ${ms} ms or more to ${title[dependency]} and back`,
-  check: async (stage) => ((await onTheWay(dependency, stage)) ?? 0) >= ms - 5,
+  check: async (context) => ((await onTheWay(dependency, context)) ?? 0) >= ms - 5,
 })
 
 /** A stranger on the same way waits in vain, one past it does not. */
 export const unreachable = (dependency: Dependency): Proof => ({
   what: `a stranger gets no answer from ${title[dependency]} on QuickLink's way, but does past it`,
-  check: async (stage) =>
-    (await onTheWay(dependency, stage)) === undefined &&
-    (await roundTripMs(dependency, stage.appliance.ports[dependency], 1000)) !== undefined,
+  check: async (context) =>
+    (await onTheWay(dependency, context)) === undefined &&
+    (await roundTripMs(dependency, context.appliance.ports[dependency], 1000)) !== undefined,
 })

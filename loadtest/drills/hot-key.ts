@@ -1,5 +1,5 @@
 import type { Drill } from './engine/drill.ts'
-import type { Seen } from './engine/observed.ts'
+import type { Observed } from './engine/observed.ts'
 import { total } from './engine/metrics.ts'
 import { hot, warm } from './links.ts'
 import { p99Below } from './promises.ts'
@@ -14,11 +14,11 @@ const viral = {
   ],
 } as const
 
-const seconds = ({ fault }: Seen): number => (fault.toMs - fault.fromMs) / 1000
+const seconds = ({ fault }: Observed): number => (fault.toMs - fault.fromMs) / 1000
 
 /** Lookups that left tier 1, without those of the other links. */
-const hotLookups = (seen: Seen): number =>
-  (seen.grewDuringFault('quicklink_lookups_total') - seen.fault.of('warm').answers.length) / seconds(seen)
+const hotLookups = (observed: Observed): number =>
+  (observed.grewDuringFault('quicklink_lookups_total') - observed.fault.of('warm').answers.length) / seconds(observed)
 
 export const hotKey: Drill = {
   name: 'hot-key',
@@ -54,7 +54,7 @@ export const hotKey: Drill = {
     },
     {
       what: 'lookups of the one link that left tier 1, per worker',
-      figure: (seen) => hotLookups(seen) / seen.workers,
+      figure: (observed) => hotLookups(observed) / observed.workers,
       unit: '/s',
       atMost: 15,
     },

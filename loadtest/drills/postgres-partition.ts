@@ -1,5 +1,5 @@
 import type { Drill } from './engine/drill.ts'
-import type { Phase, Seen } from './engine/observed.ts'
+import type { Phase, Observed } from './engine/observed.ts'
 import { throughProxy, unreachable } from './faults.ts'
 import { cold, hot } from './links.ts'
 import { closesWithin, consequences, opensWithin, p99Below, trustedWithin } from './promises.ts'
@@ -10,7 +10,7 @@ const staleS = 14
 const longest = 1.08 * lifeS
 
 /** Of the fault, by seconds since it began. */
-function between({ fault }: Seen, fromS: number, toS: number): Phase['answers'] {
+function between({ fault }: Observed, fromS: number, toS: number): Phase['answers'] {
   const since = (dueMs: number): number => (dueMs - fault.fromMs) / 1000
   return fault.of('hot').answers.filter(({ dueMs }) => since(dueMs) >= fromS && since(dueMs) < toS)
 }
@@ -43,7 +43,7 @@ export const postgresPartition: Drill = {
     opensWithin('postgres', 2000),
     {
       what: `hot links answered 503 within ${staleS - 1} s, most of them after their own end`,
-      figure: (seen) => between(seen, 0, staleS - 1).filter(({ status }) => status !== 302).length,
+      figure: (observed) => between(observed, 0, staleS - 1).filter(({ status }) => status !== 302).length,
       atMost: 0,
     },
     {
@@ -53,7 +53,7 @@ export const postgresPartition: Drill = {
     },
     {
       what: `redirects by copies ${staleS} s past their end`,
-      figure: (seen) => between(seen, longest + staleS + 1, Infinity).filter(({ status }) => status === 302).length,
+      figure: (observed) => between(observed, longest + staleS + 1, Infinity).filter(({ status }) => status === 302).length,
       atMost: 0,
     },
     p99Below('p99 of hot links', ({ fault }) => fault.of('hot'), 260),

@@ -1,5 +1,5 @@
 import type { Drill, Promised } from './engine/drill.ts'
-import type { Seen } from './engine/observed.ts'
+import type { Observed } from './engine/observed.ts'
 import { killed } from './faults.ts'
 import { cold, hot, warm } from './links.ts'
 import { closesWithin, consequences, opensWithin, p99Below, trustedWithin } from './promises.ts'
@@ -7,7 +7,7 @@ import { closesWithin, consequences, opensWithin, p99Below, trustedWithin } from
 const refusedUrl = 'https://example.org/created-while-postgres-was-away'
 
 /** From the heal until a link that is in no cache led somewhere. */
-const firstCold = ({ moments, recovery, after }: Seen): number => {
+const firstCold = ({ moments, recovery, after }: Observed): number => {
   const answers = [...recovery.answers, ...after.answers].filter(({ group, status }) => group === 'cold' && status === 302)
   return Math.min(...answers.map(({ dueMs, ms }) => dueMs + ms)) - moments.healedMs
 } // prettier-ignore

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import type { Drill, Stage } from './engine/drill.ts'
+import type { Drill, DrillContext } from './engine/drill.ts'
 import { takesAtLeast, throughProxy } from './faults.ts'
 import { cold, hot, warm } from './links.ts'
 import { closesWithin, consequences, opensWithin, p99Below, trustedWithin } from './promises.ts'
@@ -8,7 +8,7 @@ const slowS = 6
 const lockedS = 6
 
 /** The links are locked, as by a careless ALTER TABLE; meanwhile, who hangs on to Postgres. */
-async function lockLinks({ appliance, note, mark }: Stage): Promise<void> {
+async function lockLinks({ appliance, note, mark }: DrillContext): Promise<void> {
   mark('instead of the delay: an exclusive lock on the links')
   let most = 0
   let orphans = 0
@@ -50,10 +50,10 @@ export const postgresSlow: Drill = {
     },
     'the delay is taken away; the lock was released before',
   ),
-  async meanwhile(stage) {
+  async meanwhile(context) {
     await pause(slowS * 1000)
-    await stage.appliance.proxies.set('postgres', 'pass')
-    await lockLinks(stage)
+    await context.appliance.proxies.set('postgres', 'pass')
+    await lockLinks(context)
   },
   during: [
     opensWithin('postgres', 2000),

@@ -1,6 +1,6 @@
 // What is promised in every drill, and the promises that several of them share.
 import type { Promised } from './engine/drill.ts'
-import type { Phase, Seen } from './engine/observed.ts'
+import type { Phase, Observed } from './engine/observed.ts'
 
 type Dependency = 'redis' | 'postgres'
 
@@ -32,13 +32,13 @@ export function standardPromises(): { during: Promised[]; after: Promised[] } {
       // The measure of a steady baseline: on two shared cores a comparison with the baseline itself would be noise.
       p99Below('p99 when steady again', ({ after }) => after, 80),
       { what: 'clicks: accepted, but neither persisted, spooled nor dropped', figure: missingClicks, atMost: 0, atLeast: 0 },
-      { what: 'redirects answered, but not counted', figure: (seen) => seen.noted('uncounted'), atMost: 0, atLeast: 0 },
+      { what: 'redirects answered, but not counted', figure: (observed) => observed.noted('uncounted'), atMost: 0, atLeast: 0 },
       { what: 'clicks dropped', figure: ({ grew }) => grew('quicklink_clicks_dropped_total'), atMost: 0 },
     ], // prettier-ignore
   }
 }
 
-function missingClicks({ atEnd }: Seen): number {
+function missingClicks({ atEnd }: Observed): number {
   const of = (name: string): number => atEnd(`quicklink_clicks_${name}`)
   return of('accepted_total') - of('persisted_total') - of('spooled') - of('dropped_total')
 }
@@ -83,9 +83,9 @@ export const bothDeadlinesMs = 200
 
 export const p99Below = (
   what: string,
-  phase: (seen: Seen) => Phase,
+  phase: (observed: Observed) => Phase,
   ms: number,
-): Promised => ({ what, figure: (seen) => phase(seen).quantile(0.99), unit: 'ms', atMost: ms, latency: true }) // prettier-ignore
+): Promised => ({ what, figure: (observed) => phase(observed).quantile(0.99), unit: 'ms', atMost: ms, latency: true }) // prettier-ignore
 
 /** Of the links that Redis answered before: what it costs to ask Postgres instead. */
 export const medianGrowsBy = (group: string, ms: number): Promised => ({

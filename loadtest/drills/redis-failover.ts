@@ -1,11 +1,10 @@
 import { roundTripMs } from '../faults/probe.ts'
 import type { SentinelGroup } from '../faults/sentinels.ts'
-import { disableDoomed, doomed, doomedAreAsked } from './doomed.ts'
-import type { Drill, Stage } from './engine/drill.ts'
-import { hot, warm } from './links.ts'
+import { disableDoomed, doomed, doomedAreAsked, hot, warm } from './links.ts'
+import type { Drill, DrillContext } from './engine/drill.ts'
 import { bothDeadlinesMs, consequences, p99Below, trustedWithin } from './promises.ts'
 
-const groupOf = ({ appliance }: Stage): SentinelGroup => {
+const groupOf = ({ appliance }: DrillContext): SentinelGroup => {
   if (!appliance.sentinels) throw new Error('this drill needs Sentinels')
   return appliance.sentinels
 }
@@ -18,15 +17,15 @@ export const redisFailover: Drill = {
   load: { rate: 300, groups: [hot, warm, doomed] },
   fault: {
     what: 'the replica is cut off, links are disabled, and the primary is killed with kill -9',
-    async inject(stage) {
-      const { cutReplica, primary } = groupOf(stage)
+    async inject(context) {
+      const { cutReplica, primary } = groupOf(context)
       await cutReplica()
-      await disableDoomed(stage)
+      await disableDoomed(context)
       await primary.kill()
     },
     landed: {
       what: 'a stranger is refused by the primary',
-      check: async (stage) => (await roundTripMs('redis', groupOf(stage).primary.port, 500)) === undefined,
+      check: async (context) => (await roundTripMs('redis', groupOf(context).primary.port, 500)) === undefined,
     },
     // The Sentinels mend it themselves, as soon as they can.
     seconds: 0,
@@ -34,10 +33,10 @@ export const redisFailover: Drill = {
   during: [p99Below('p99 of all links', ({ fault }) => fault, bothDeadlinesMs)],
   heal: {
     what: 'the Sentinels promote the replica',
-    undo: (stage) => groupOf(stage).promoted(),
+    undo: (context) => groupOf(context).promoted(),
     healed: {
       what: 'every Sentinel names the replica as the primary, and it answers',
-      check: async (stage) => (await roundTripMs('redis', groupOf(stage).replica.port, 500)) !== undefined,
+      check: async (context) => (await roundTripMs('redis', groupOf(context).replica.port, 500)) !== undefined,
     },
   },
   after: [trustedWithin(1000), doomedAreAsked],

@@ -1,25 +1,25 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import type { Drill, Stage } from './engine/drill.ts'
-import type { Seen } from './engine/observed.ts'
+import type { Drill, DrillContext } from './engine/drill.ts'
+import type { Observed } from './engine/observed.ts'
 import { hot, warm } from './links.ts'
 import { bothDeadlinesMs, consequences, p99Below } from './promises.ts'
 
 const chunk = 300
 const filler = 'drill:filler:'
 
-const info = async ({ appliance }: Stage, section: string, field: string): Promise<number> =>
+const info = async ({ appliance }: DrillContext, section: string, field: string): Promise<number> =>
   Number(new RegExp(`^${field}:(\\d+)`, 'm').exec((await appliance.redis(`INFO ${section}`)) ?? '')?.[1] ?? NaN)
 
-const usedShare = async (stage: Stage): Promise<number> =>
-  (await info(stage, 'memory', 'used_memory')) / (await info(stage, 'memory', 'maxmemory'))
+const usedShare = async (context: DrillContext): Promise<number> =>
+  (await info(context, 'memory', 'used_memory')) / (await info(context, 'memory', 'maxmemory'))
 
 /** Somebody else's keys, a kilobyte each, with a life, as most keys of a shared Redis have. */
-const fill = ({ appliance }: Stage, from: number): Promise<unknown> =>
+const fill = ({ appliance }: DrillContext, from: number): Promise<unknown> =>
   appliance.redis(
     `EVAL "for n = ${from}, ${from + chunk - 1} do redis.call('SET', '${filler}' .. n, string.rep('x', 1000), 'EX', 3600) end" 0`,
   )
 
-const hits = (grew: Seen['grew']): number =>
+const hits = (grew: Observed['grew']): number =>
   grew('quicklink_cache_hit_total') / (grew('quicklink_cache_hit_total') + grew('quicklink_cache_miss_total'))
 
 let filled = 0
@@ -31,20 +31,20 @@ export const redisMemoryFull: Drill = {
   load: { rate: 300, groups: [hot, { ...warm, count: 300 }] },
   fault: {
     what: 'Redis is filled to its maxmemory by keys of somebody else',
-    async inject(stage) {
-      for (let n = 0; n < 60 && (await usedShare(stage)) < 0.99; n++) await fill(stage, (filled += chunk))
+    async inject(context) {
+      for (let n = 0; n < 60 && (await usedShare(context)) < 0.99; n++) await fill(context, (filled += chunk))
     },
-    landed: { what: 'Redis says that it uses more than 95 % of its maxmemory', check: async (stage) => (await usedShare(stage)) > 0.95 },
+    landed: { what: 'Redis says that it uses more than 95 % of its maxmemory', check: async (context) => (await usedShare(context)) > 0.95 },
     seconds: 10,
   },
-  async meanwhile(stage) {
-    const before = await info(stage, 'stats', 'evicted_keys')
+  async meanwhile(context) {
+    const before = await info(context, 'stats', 'evicted_keys')
     for (let n = 0; n < 20; n++) {
-      await fill(stage, (filled += chunk))
+      await fill(context, (filled += chunk))
       await pause(250)
     }
-    stage.note('evicted', (await info(stage, 'stats', 'evicted_keys')) - before)
-    stage.note('cursor', Number((await stage.appliance.redis('EXISTS ql:v1:cursor'))?.replace(':', '')))
+    context.note('evicted', (await info(context, 'stats', 'evicted_keys')) - before)
+    context.note('cursor', Number((await context.appliance.redis('EXISTS ql:v1:cursor'))?.replace(':', '')))
   },
   during: [
     { what: 'keys evicted', figure: ({ noted }) => noted('evicted'), atLeast: 100 },
@@ -63,7 +63,7 @@ export const redisMemoryFull: Drill = {
       const lua = `local c = '0' repeat local r = redis.call('SCAN', c, 'MATCH', '${filler}*', 'COUNT', 1000) c = r[1] for _, k in ipairs(r[2]) do redis.call('UNLINK', k) end until c == '0'`
       await appliance.redis(`EVAL "${lua}" 0`)
     },
-    healed: { what: 'Redis says that it uses less than 90 % of its maxmemory', check: async (stage) => (await usedShare(stage)) < 0.9 },
+    healed: { what: 'Redis says that it uses less than 90 % of its maxmemory', check: async (context) => (await usedShare(context)) < 0.9 },
   },
   after: [
     {

@@ -1,10 +1,9 @@
-import { disableDoomed, doomed, doomedAreAsked } from './doomed.ts'
-import type { Drill, Stage } from './engine/drill.ts'
+import { disableDoomed, doomed, doomedAreAsked, hot, warm } from './links.ts'
+import type { Drill, DrillContext } from './engine/drill.ts'
 import { killed } from './faults.ts'
-import { hot, warm } from './links.ts'
 import { consequences, redisBreakerCloses, trustedWithin } from './promises.ts'
 
-const loadedKeys = async ({ appliance }: Stage): Promise<number> =>
+const loadedKeys = async ({ appliance }: DrillContext): Promise<number> =>
   Number(/rdb_last_load_keys_loaded:(\d+)/.exec((await appliance.redis('INFO persistence')) ?? '')?.[1] ?? NaN)
 
 const { fault, heal } = killed('redis', 8)
@@ -25,7 +24,7 @@ export const resurrection: Drill = {
     what: 'Redis is started, and loads its old snapshot',
     healed: {
       what: 'Redis says that it has loaded the keys of its old snapshot',
-      check: async (stage) => (await loadedKeys(stage)) > doomed.count,
+      check: async (context) => (await loadedKeys(context)) > doomed.count,
     },
   },
   after: [redisBreakerCloses(), trustedWithin(3000), doomedAreAsked],

@@ -9,10 +9,9 @@ import { Refusal, projectDir } from '../../embedded/paths.ts'
 import { exitCodes, type Report, type Verdict } from '../report/report.ts'
 import { writeReport } from '../report/write.ts'
 import { drills } from './all.ts'
-import { lockDrills } from './engine/alone.ts'
-import type { Drill } from './engine/drill.ts'
-import { live } from './engine/engine.ts'
-import { secondsOf, type Mode } from './engine/lived.ts'
+import { lockDrills } from './engine/safety.ts'
+import { type Drill, type Mode, secondsOf } from './engine/drill.ts'
+import { runDrill } from './engine/engine.ts'
 import { lastReport, reportOf } from './engine/report.ts'
 import { obstacleOnTarget, targetOf } from './engine/target.ts'
 import { summarise } from './summary.ts'
@@ -23,10 +22,10 @@ const short = process.env['SHORT'] === 'yes'
 async function run(drill: Drill, tell: (line: string) => void): Promise<() => Report> {
   const target = targetOf(process.env)
   if (target !== undefined) warn(target, drill)
-  const lived = await live(drill, { short, mode: modeOf(), target, sources: projectDir, say: tell })
+  const result = await runDrill(drill, { short, mode: modeOf(), target, sources: projectDir, say: tell })
   return () => {
-    const report = reportOf(lived, lastReport(lived.name))
-    conclude(report, lived.log)
+    const report = reportOf(result, lastReport(result.name))
+    conclude(report, result.log)
     return report
   }
 }

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { linkKey } from '../../server/coherence/schema.ts'
 import type { Code } from '../../server/link.ts'
 import { ask } from '../bench/ask.ts'
-import type { Drill, DrillGroup, Stage } from './engine/drill.ts'
+import type { Drill, DrillGroup, DrillContext } from './engine/drill.ts'
 import { total } from './engine/metrics.ts'
 import { peak } from './engine/observed.ts'
 import { hot } from './links.ts'
@@ -15,7 +15,7 @@ const atOnce = 300
 const usual = { rate: 300, groups: [hot, crowd, fresh] }
 
 /** As a thousand keys that were made in the same moment with the same life, without jitter. */
-async function expireTogether({ appliance, mark }: Stage): Promise<void> {
+async function expireTogether({ appliance, mark }: DrillContext): Promise<void> {
   const prefix = linkKey(crowd.prefix as Code)
   await appliance.redis(
     `EVAL "for n = 0, ${crowd.count - 1} do redis.call('PEXPIREAT', '${prefix}' .. n, ARGV[1]) end" 0 ${Date.now() + 300}`,
@@ -28,7 +28,7 @@ async function expireTogether({ appliance, mark }: Stage): Promise<void> {
  * Many at once for one code that nobody has cached. Postgres is slowed a little, so that they really wait together, and the
  * other load pauses, so that every lookup counted is one of theirs.
  */
-async function burst({ appliance, load, note, mark }: Stage): Promise<void> {
+async function burst({ appliance, load, note, mark }: DrillContext): Promise<void> {
   const lookups = async (): Promise<number> =>
     total(await appliance.metrics(), 'quicklink_lookups_total', { source: 'postgres' })
   load.set({ rate: 1, groups: [hot] })
@@ -59,11 +59,11 @@ export const stampede: Drill = {
     },
     seconds: 12,
   },
-  async meanwhile(stage) {
+  async meanwhile(context) {
     await pause(4000)
-    await expireTogether(stage)
+    await expireTogether(context)
     await pause(2000)
-    await burst(stage)
+    await burst(context)
   },
   during: [
     { what: `failures among ${atOnce} requests at once`, figure: ({ noted }) => noted('burst failed'), atMost: 0 },
@@ -72,7 +72,7 @@ export const stampede: Drill = {
       figure: ({ noted }) => noted('burst lookups'),
       atMost: 2,
     },
-    { what: 'p99 of the worst second', figure: (seen) => peak(seen).ms, unit: 'ms', atMost: 300, latency: true },
+    { what: 'p99 of the worst second', figure: (observed) => peak(observed).ms, unit: 'ms', atMost: 300, latency: true },
   ],
   heal: {
     what: 'nothing: the caches fill by themselves',

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { ask } from '../bench/ask.ts'
-import type { Drill, Stage } from './engine/drill.ts'
+import type { Drill, DrillContext } from './engine/drill.ts'
 import { total } from './engine/metrics.ts'
 import { hot, warm } from './links.ts'
 
@@ -14,11 +14,11 @@ interface Slot {
   readonly pid: number | null
   readonly serving: boolean
 }
-const slots = async ({ appliance }: Stage): Promise<Slot[]> =>
+const slots = async ({ appliance }: DrillContext): Promise<Slot[]> =>
   (JSON.parse((await ask(appliance.opsUrl, '/statusz')).text) as { workers: Slot[] }).workers
 
 /** Each on a connection of its own. */
-async function visit({ appliance, note }: Stage, when: string): Promise<void> {
+async function visit({ appliance, note }: DrillContext, when: string): Promise<void> {
   const beganMs = performance.now()
   const times = await Promise.all(
     Array.from({ length: visitors }, async (_, n) => {
@@ -39,17 +39,17 @@ export const workerHung: Drill = {
   load: usual,
   fault: {
     what: 'SIGSTOP for one worker',
-    async inject(stage) {
-      const { appliance, load } = stage
+    async inject(context) {
+      const { appliance, load } = context
       // What a process counts goes with it when it is killed: let it tell everything first.
       load.set({ rate: 1, groups })
       await pause(1500)
-      const [first] = await slots(stage)
+      const [first] = await slots(context)
       hung = first?.pid ?? 0
       await appliance.metrics()
       await appliance.stopWorker(hung)
       load.set(usual)
-      await visit(stage, 'at first')
+      await visit(context, 'at first')
     },
     landed: {
       what: 'its primary process counts one worker less',
@@ -59,7 +59,7 @@ export const workerHung: Drill = {
     seconds: 11,
     fixed: true,
   },
-  meanwhile: (stage) => visit(stage, 'later'),
+  meanwhile: (context) => visit(context, 'later'),
   during: [
     {
       what: `new visitors without an answer, of ${visitors} in the moment when it hangs`,
@@ -96,7 +96,7 @@ export const workerHung: Drill = {
     undo: () => Promise.resolve(),
     healed: {
       what: 'all workers serve, and it is none of them',
-      check: async (stage) => (await slots(stage)).every(({ pid, serving }) => serving && pid !== hung),
+      check: async (context) => (await slots(context)).every(({ pid, serving }) => serving && pid !== hung),
     },
   },
   after: [

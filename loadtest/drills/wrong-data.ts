@@ -1,7 +1,7 @@
 import { linkKey } from '../../server/coherence/schema.ts'
 import type { Code } from '../../server/link.ts'
 import { waitFor } from '../../server/testing/wait-for.ts'
-import type { Drill, DrillGroup, Stage } from './engine/drill.ts'
+import type { Drill, DrillGroup, DrillContext } from './engine/drill.ts'
 import { clockMs, type Answered } from './engine/load.ts'
 import { standardDestination } from './engine/oracle.ts'
 import { hot } from './links.ts'
@@ -16,7 +16,7 @@ const codesOf = ({ prefix, count }: DrillGroup): string[] => Array.from({ length
 const keyOf = (code: string): string => linkKey(code as Code)
 
 /** As a bug or a hand at redis-cli would: another destination under the right version. */
-async function plant({ appliance, load }: Stage): Promise<void> {
+async function plant({ appliance, load }: DrillContext): Promise<void> {
   for (const code of codesOf(planted)) {
     const held = JSON.parse(lastLine(await appliance.redis(`GET ${keyOf(code)}`))) as object
     load.changed(code, clockMs(), plantedUrl)
@@ -27,13 +27,13 @@ async function plant({ appliance, load }: Stage): Promise<void> {
 const lastLine = (reply = ''): string => reply.split('\r\n').at(-1) ?? ''
 
 /** A destination is corrected in psql, past every API of QuickLink. */
-async function correct({ appliance, load, mark }: Stage): Promise<void> {
+async function correct({ appliance, load, mark }: DrillContext): Promise<void> {
   await appliance.sql.query('update links set url = $1 where code = any ($2)', [correctedUrl, codesOf(corrected)])
   for (const code of codesOf(corrected)) load.changed(code, clockMs(), correctedUrl)
   mark('destinations are corrected in Postgres, by hand')
 }
 
-async function found({ appliance, note, mark }: Stage): Promise<void> {
+async function found({ appliance, note, mark }: DrillContext): Promise<void> {
   const beganMs = clockMs()
   const finds = async (): Promise<boolean> =>
     (await appliance.metrics()).some(({ name, value }) => name === 'quicklink_stale_answers_found_total' && value > 0)
@@ -43,7 +43,7 @@ async function found({ appliance, note, mark }: Stage): Promise<void> {
 }
 
 /** The manual fix, for each code. */
-async function invalidate({ appliance, load }: Stage): Promise<void> {
+async function invalidate({ appliance, load }: DrillContext): Promise<void> {
   for (const code of codesOf(planted)) {
     const { status } = await appliance.api('POST', '/cache/invalidate', { code })
     if (status !== 200) throw new Error(`invalidating ${code} was answered ${status}`)
@@ -68,9 +68,9 @@ export const wrongData: Drill = {
     },
     seconds: 4,
   },
-  async meanwhile(stage) {
-    await correct(stage)
-    await found(stage)
+  async meanwhile(context) {
+    await correct(context)
+    await found(context)
   },
   during: [
     { what: 'the checker finds one', figure: ({ noted }) => noted('found after'), unit: 'ms', atMost: 15_000 },

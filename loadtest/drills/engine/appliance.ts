@@ -10,7 +10,7 @@ import type { SentinelGroup } from '../../faults/sentinels.ts'
 import type { Services } from '../../faults/services.ts'
 import type { Grafana } from './marks.ts'
 import { parseSamples, type Sample } from './metrics.ts'
-import { openRemains, type Remains } from './cleanup.ts'
+import { openCleanup, type Cleanup } from './cleanup.ts'
 
 export type Dependency = 'redis' | 'postgres'
 
@@ -31,7 +31,7 @@ export interface Worker {
 }
 
 /** How it is reached, whoever started it. */
-export interface Reach {
+export interface ApplianceAccess {
   /** What it is made of, for the report. */
   readonly mode: string
   readonly url: string
@@ -55,7 +55,7 @@ export interface Reach {
   close(): Promise<void>
 }
 
-export interface Appliance extends Reach {
+export interface Appliance extends ApplianceAccess {
   readonly workers: number
   api(method: string, path: string, body?: unknown): Promise<{ status: number; text: string }>
   status(): Promise<Worker[]>
@@ -66,17 +66,17 @@ export const workers = 2
 export const silent = (): void => undefined
 export const newKey = (): string => `ql_${randomBytes(24).toString('base64url')}`
 
-export function prepareAppliance(): Remains {
+export function prepareAppliance(): Cleanup {
   const dir = makeRunDir(postgresUser(), 'drill')
-  const remains = openRemains(dir)
-  makeDataDir(remains.places)
-  return remains
+  const cleanup = openCleanup(dir)
+  makeDataDir(cleanup.places)
+  return cleanup
 }
 
-export function applianceAt(reach: Reach, ownerKey: string, workers: number): Appliance {
-  const { url, opsUrl } = reach
+export function applianceAt(access: ApplianceAccess, ownerKey: string, workers: number): Appliance {
+  const { url, opsUrl } = access
   return {
-    ...reach,
+    ...access,
     workers,
     api: (method, path, body) =>
       ask(url, `/api/v1${path}`, {

@@ -34,7 +34,7 @@ interface Links {
 
 type Started = Process | Labelled | Victims | Links
 
-export interface Remains {
+export interface Cleanup {
   readonly dir: string
   readonly places: Places
   add(started: Started): void
@@ -46,7 +46,7 @@ export const controlIn = (dir: string): string => join(dir, 'proxies.sock')
 
 const startedIn = (dir: string): Started[] => (readJson<Started[]>(fileIn(dir)) ?? []) as Started[]
 
-export function openRemains(dir: string): Remains {
+export function openCleanup(dir: string): Cleanup {
   const all: Started[] = []
   return {
     dir,

@@ -8,7 +8,7 @@ import { controlPort, dockered, openDoor } from '../../faults/containers.ts'
 import { setter } from '../../faults/proxies.ts'
 import { silent, workers, type Appliance, type Settings } from './appliance.ts'
 import { at, projectAppliance, refuseWithoutDocker } from './project.ts'
-import type { Remains } from './cleanup.ts'
+import type { Cleanup } from './cleanup.ts'
 import { factor, writeRules } from './rules.ts'
 
 /** Waited for. What else they need comes with them. */
@@ -17,12 +17,12 @@ const services = ['quicklink', 'fault-proxy', 'prometheus', 'redis-exporter', 'p
 /** A small machine carries it, and it is filled soon. */
 const memory = { REDIS_MAXMEMORY: '64mb', REDIS_MEMORY: '256m' }
 
-export async function startInDocker(remains: Remains, settings: Settings): Promise<Appliance> {
+export async function startInDocker(cleanup: Cleanup, settings: Settings): Promise<Appliance> {
   await refuseWithoutDocker('MODE=docker')
   const project = `quicklink-drill-${randomBytes(4).toString('hex')}`
-  const url = await composeUp(project, remains, settings)
-  const ports = await openDoorInto(project, remains)
-  const appliance = await projectAppliance(remains, {
+  const url = await composeUp(project, cleanup, settings)
+  const ports = await openDoorInto(project, cleanup)
+  const appliance = await projectAppliance(cleanup, {
     project,
     mode: `Docker: the containers of docker-compose.yml, two workers, the fault proxy before Redis and Postgres; the windows and waits of the alert rules, scrapes, and how long a breaker stays open, divided by ${factor}`,
     url,
@@ -36,10 +36,10 @@ export async function startInDocker(remains: Remains, settings: Settings): Promi
 }
 
 /** Where QuickLink is. */
-async function composeUp(project: string, remains: Remains, { env }: Settings): Promise<string> {
+async function composeUp(project: string, cleanup: Cleanup, { env }: Settings): Promise<string> {
   const port = await freePort()
-  writeRules(remains.dir)
-  remains.add({ label: `com.docker.compose.project=${project}` })
+  writeRules(cleanup.dir)
+  cleanup.add({ label: `com.docker.compose.project=${project}` })
   const run = {
     env: {
       ...(await buildArgs()),
@@ -47,13 +47,13 @@ async function composeUp(project: string, remains: Remains, { env }: Settings): 
       ...env,
       PORT: String(port),
       GRAFANA_PORT: String(await freePort()),
-      DRILL_DIR: remains.dir,
+      DRILL_DIR: cleanup.dir,
       WORKERS: String(workers),
       COMPOSE_ANSI: 'never',
       COMPOSE_PROGRESS: 'quiet',
     },
     // If this process is killed, nothing may be started any more.
-    begun: (pid: number) => remains.add({ pid, word: project }),
+    begun: (pid: number) => cleanup.add({ pid, word: project }),
   }
   const files = ['docker-compose.yml', 'docker-compose.drill.yml'].flatMap((file) => ['--file', file])
   const here = ['--project-name', project, ...files, '--profile', 'drill']
@@ -65,7 +65,7 @@ async function composeUp(project: string, remains: Remains, { env }: Settings): 
 }
 
 /** Ports of loopback that lead to what is inside: past the fault proxy, and on QuickLink's way through it. */
-async function openDoorInto(project: string, remains: Remains) {
+async function openDoorInto(project: string, cleanup: Cleanup) {
   const address = `{{(index .NetworkSettings.Networks "${project}_way").IPAddress}}`
   const ports = await openDoor({
     name: `${project}-door`,
@@ -83,6 +83,6 @@ async function openDoorInto(project: string, remains: Remains) {
       prometheus: at(project, 'prometheus', 9090),
     },
   })
-  remains.add({ control: ports.control })
+  cleanup.add({ control: ports.control })
   return ports
 }

@@ -1,18 +1,25 @@
-// The life of a drill on a QuickLink that runs: baseline, fault, heal, after.
+// One run of a drill on a QuickLink that runs: baseline, fault, heal, after.
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Check } from '../../report/report.ts'
 import { watchAlerts, type Alerts } from './alerts.ts'
 import type { Appliance } from './appliance.ts'
-import type { Drill, Stage } from './drill.ts'
+import {
+  Doubt,
+  type Drill,
+  type DrillContext,
+  type DrillResult,
+  type Mark,
+  type Options,
+  proven,
+  secondsOf,
+} from './drill.ts'
 import { judge, unsteady } from './judge.ts'
 import { cacheAll, loadLinks } from './links.ts'
-import { secondsOf, type Lived, type Mark, type Options } from './lived.ts'
 import { clockMs, startLoad } from './load.ts'
 import { markInGrafana, type Moment } from './marks.ts'
 import { total, type Sample } from './metrics.ts'
-import { Doubt, proven } from './proof.ts'
 import { endsWithinMs, graceMs, ringsWithinMs } from './rules.ts'
-import { lookBack, phaseOf, type Moments, type Scrapes, type Seen } from './observed.ts'
+import { lookBack, phaseOf, type Moments, type Scrapes, type Observed } from './observed.ts'
 import { startWatch } from './watch.ts'
 
 const redirects = ['quicklink_redirects_total', { status: '302' }] as const
@@ -22,7 +29,7 @@ const warmUpS = 3
 /** Less than any alert waits, in a drill's time, with its window. */
 const blindMs = 10_000
 
-export class Life {
+export class DrillRun {
   readonly doubts: string[] = []
   log = ''
   readonly #beganAt = new Date()
@@ -33,9 +40,9 @@ export class Life {
   #breakerOpenMs: number
   readonly #moments = { beganMs: NaN, injectedMs: NaN, landedMs: NaN, healedMs: NaN, recoveredMs: NaN, endedMs: NaN }
   #appliance: Appliance | undefined
-  #stage: Stage | undefined
+  #context: DrillContext | undefined
   #alerts: Alerts | undefined
-  #seen: Seen | undefined
+  #observed: Observed | undefined
 
   constructor(drill: Drill, options: Options, breakerOpenMs: number) {
     this.#drill = drill
@@ -51,7 +58,7 @@ export class Life {
     for (const { prefix, count, cold } of groups) if (!cold) await cacheAll(appliance, prefix, count)
     this.#notes.set('redirectsBefore', total(await appliance.metrics(), ...redirects))
     const load = startLoad({ url: appliance.url, rate, groups, connections: 256, timeoutMs: 5000 })
-    const stage: Stage = {
+    const context: DrillContext = {
       appliance,
       load,
       watch: startWatch(appliance),
@@ -59,53 +66,53 @@ export class Life {
       note: (name, value) => this.#notes.set(name, value),
       mark: (what) => this.#mark(what),
     }
-    this.#stage = stage
+    this.#context = context
     if (appliance.prometheusUrl !== undefined) this.#alerts = watchAlerts(appliance.prometheusUrl)
-    await this.#drill.prepare?.(stage)
+    await this.#drill.prepare?.(context)
     await pause(warmUpS * 1000)
     const beforeBaseline = await appliance.metrics()
-    await this.#baseline(stage)
+    await this.#baseline(context)
     const beforeFault = await appliance.metrics()
-    await this.#fault(stage)
+    await this.#fault(context)
     const beforeHeal = await appliance.metrics()
-    await this.#heal(stage)
-    const recovered = await this.#after(stage)
-    const atEnd = await this.#reconcile(stage)
-    this.#lookBack(stage, { beforeBaseline, beforeFault, beforeHeal, recovered, atEnd })
+    await this.#heal(context)
+    const recovered = await this.#after(context)
+    const atEnd = await this.#reconcile(context)
+    this.#lookBack(context, { beforeBaseline, beforeFault, beforeHeal, recovered, atEnd })
   }
 
-  async #baseline(stage: Stage): Promise<void> {
+  async #baseline(context: DrillContext): Promise<void> {
     const seconds = this.#options.short ? 4 : 6
     this.#options.say(`Baseline, ${seconds} s at ${this.#drill.load.rate} requests/s`)
     const fromMs = (this.#moments.beganMs = clockMs())
     this.#mark('baseline begins', 'start')
     await pause(seconds * 1000)
-    const answers = stage.load.answers.filter(({ dueMs }) => dueMs >= fromMs)
-    const phase = phaseOf(answers, { fromMs, toMs: clockMs() - 100, wrong: stage.load.wrong, may: () => [] })
+    const answers = context.load.answers.filter(({ dueMs }) => dueMs >= fromMs)
+    const phase = phaseOf(answers, { fromMs, toMs: clockMs() - 100, wrong: context.load.wrong, may: () => [] })
     const why = unsteady(phase, this.#drill.load.rate)
     if (why.length > 0) throw new Doubt(`Not steady before the fault: ${why.join('; ')}.`)
-    if (!stage.watch.sound())
+    if (!context.watch.sound())
       throw new Doubt('Not healthy before the fault: a breaker is open, or Redis is not trusted.')
     const ringing = this.#alerts?.ringing() ?? []
     if (ringing.length > 0) throw new Doubt(`Not quiet before the fault: ${ringing.join(', ')}.`)
   }
 
-  async #fault(stage: Stage): Promise<void> {
+  async #fault(context: DrillContext): Promise<void> {
     const { fault, meanwhile } = this.#drill
     const seconds = secondsOf(this.#drill, this.#options)
     this.#options.say(`Fault: ${fault.what}`)
     this.#moments.injectedMs = clockMs()
     this.#mark(`fault: ${fault.what}`, 'fault')
-    await fault.inject(stage)
-    if (!(await proven(() => fault.landed.check(stage), landingMs)))
+    await fault.inject(context)
+    if (!(await proven(() => fault.landed.check(context), landingMs)))
       throw new Doubt(`The fault did not land: not so that ${fault.landed.what}.`)
     this.#moments.landedMs = clockMs()
     this.#mark(`it landed: ${fault.landed.what}`)
     const endMs = clockMs() + seconds * 1000
-    const acting = started(meanwhile?.(stage))
+    const acting = started(meanwhile?.(context))
     while (clockMs() < endMs || !acting.done || this.#isToRing()) {
       if (acting.failure !== undefined) throw acting.failure
-      const why = this.#giveUp(stage)
+      const why = this.#giveUp(context)
       if (why !== undefined) {
         this.#mark(`ended early: ${why}`)
         this.#options.say(`Ended early: ${why}`)
@@ -135,7 +142,7 @@ export class Life {
   }
 
   /** Reasons to end early: more of it would show nothing new. */
-  #giveUp({ load, watch }: Stage): string | undefined {
+  #giveUp({ load, watch }: DrillContext): string | undefined {
     const fromMs = clockMs() - 2000
     const recent = load.answers.filter(({ dueMs }) => dueMs >= fromMs)
     if (recent.some(load.wrong)) return 'an answer led to a wrong place'
@@ -145,26 +152,26 @@ export class Life {
     return undefined
   }
 
-  async #heal(stage: Stage): Promise<void> {
+  async #heal(context: DrillContext): Promise<void> {
     const { what, undo, healed } = this.#drill.heal
     this.#options.say(`Heal: ${what}`)
-    await undo(stage)
-    if (!(await proven(() => healed.check(stage), healingMs)))
+    await undo(context)
+    if (!(await proven(() => healed.check(context), healingMs)))
       throw new Doubt(`It was not healed: not so that ${healed.what}.`)
     this.#moments.healedMs = clockMs()
     this.#mark(`healed: ${healed.what}`, 'heal')
   }
 
   /** The figures of the moment when it was steady again. */
-  async #after(stage: Stage): Promise<Sample[]> {
-    const isBack = (): boolean => stage.watch.sound() && stage.watch.looks.at(-1)!.atMs > this.#moments.healedMs
-    const back = async (): Promise<boolean> => isBack() && ((await this.#drill.recovered?.check(stage)) ?? true)
+  async #after(context: DrillContext): Promise<Sample[]> {
+    const isBack = (): boolean => context.watch.sound() && context.watch.looks.at(-1)!.atMs > this.#moments.healedMs
+    const back = async (): Promise<boolean> => isBack() && ((await this.#drill.recovered?.check(context)) ?? true)
     const deadlineMs = this.#breakerOpenMs + 10_000
     const recovered = await proven(back, deadlineMs)
     this.#moments.recoveredMs = clockMs()
     this.#mark(recovered ? 'recovered: breakers closed, Redis trusted' : `not recovered after ${deadlineMs / 1000} s`)
     this.#notes.set('recovered', recovered ? 1 : 0)
-    const samples = await stage.appliance.metrics()
+    const samples = await context.appliance.metrics()
     // What waited for a deadline when it recovered is not steady yet.
     await pause((this.#options.short ? 4 : 6) * 1000)
     await this.#quiet()
@@ -174,7 +181,7 @@ export class Life {
   }
 
   /** When nobody asks any more, every click must be in one of its books. */
-  async #reconcile({ load, appliance, watch }: Stage): Promise<Sample[]> {
+  async #reconcile({ load, appliance, watch }: DrillContext): Promise<Sample[]> {
     await load.stop()
     await watch.stop()
     const answered = load.answers.filter(({ status }) => status === 302).length
@@ -190,10 +197,10 @@ export class Life {
     return samples
   }
 
-  #lookBack(stage: Stage, scrapes: Scrapes): void {
+  #lookBack(context: DrillContext, scrapes: Scrapes): void {
     const moments: Moments = { ...this.#moments }
-    const { load, watch, appliance } = stage
-    this.#seen = lookBack({
+    const { load, watch, appliance } = context
+    this.#observed = lookBack({
       moments,
       load,
       watch,
@@ -215,14 +222,14 @@ export class Life {
   }
 
   async end(): Promise<void> {
-    await this.#stage?.load.stop()
-    await this.#stage?.watch.stop()
+    await this.#context?.load.stop()
+    await this.#context?.watch.stop()
     await this.#alerts?.stop()
     await this.#appliance?.close().catch(() => undefined)
   }
 
   /** From the fault on: while it starts, QuickLink is down. Undefined: nobody looked, or not all the time. */
-  #rung(): Lived['rung'] {
+  #rung(): DrillResult['rung'] {
     const silentMs = this.#alerts?.silentMs() ?? 0
     const { injectedMs } = this.#moments
     if (silentMs <= blindMs) return this.#alerts?.rung.filter(({ toMs = Infinity }) => toMs >= injectedMs)
@@ -232,17 +239,17 @@ export class Life {
 
   /** Of a drill that did not reach its end: a wrong answer is wrong all the same. */
   #certainly(): Check[] {
-    const { answers, wrong } = this.#stage?.load ?? { answers: [], wrong: () => false }
+    const { answers, wrong } = this.#context?.load ?? { answers: [], wrong: () => false }
     const count = answers.filter(wrong).length
     return count > 0
       ? [{ claim: 'answers that led to a wrong place', promised: '0', measured: String(count), ok: false }]
       : []
   }
 
-  outcome(settings: Readonly<Record<string, string>>): Lived {
+  outcome(settings: Readonly<Record<string, string>>): DrillResult {
     const rung = this.#rung()
-    const { checks, doubts } = this.#seen
-      ? judge(this.#drill, this.#seen, rung)
+    const { checks, doubts } = this.#observed
+      ? judge(this.#drill, this.#observed, rung)
       : { checks: this.#certainly(), doubts: [] }
     const { mode } = this.#options
     return {
@@ -252,7 +259,7 @@ export class Life {
       checks,
       doubts: [...this.doubts, ...doubts],
       marks: this.#marks,
-      seen: this.#seen,
+      observed: this.#observed,
       settings,
       mode: this.#appliance?.mode ?? mode,
       rung,

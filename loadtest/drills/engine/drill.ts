@@ -1,11 +1,14 @@
-// What a drill is: a hypothesis with numbers. The engine (engine.ts) lives it, the judge (judge.ts) compares.
+// What a drill is: a hypothesis with numbers; how it is run, and what is known of it afterwards.
+import type { Check } from '../../report/report.ts'
+import { until } from '../../../embedded/process.ts'
+import type { Ringing } from './alerts.ts'
 import type { Appliance } from './appliance.ts'
 import type { Load, LoadGroup } from './load.ts'
-import type { Seen } from './observed.ts'
+import type { Observed } from './observed.ts'
 import type { Watch } from './watch.ts'
 
 /** Where a drill acts. */
-export interface Stage {
+export interface DrillContext {
   readonly appliance: Appliance
   readonly load: Load
   readonly watch: Watch
@@ -20,12 +23,12 @@ export interface Stage {
 /** Taken from somewhere else than whoever did it. */
 export interface Proof {
   readonly what: string
-  readonly check: (stage: Stage) => Promise<boolean> | boolean
+  readonly check: (context: DrillContext) => Promise<boolean> | boolean
 }
 
 export interface Promised {
   readonly what: string
-  readonly figure: (seen: Seen) => number
+  readonly figure: (observed: Observed) => number
   readonly unit?: string
   readonly atMost?: number
   readonly atLeast?: number
@@ -52,19 +55,23 @@ export interface Drill {
   readonly needsProxies?: boolean
   readonly load: { readonly rate: number; readonly groups: readonly DrillGroup[] }
   /** Before the baseline: what the fault will need. */
-  readonly prepare?: (stage: Stage) => Promise<void>
+  readonly prepare?: (context: DrillContext) => Promise<void>
   readonly fault: {
     readonly what: string
-    readonly inject: (stage: Stage) => Promise<void>
+    readonly inject: (context: DrillContext) => Promise<void>
     readonly landed: Proof
     readonly seconds: number
     /** Its times are what it is about: the short form takes as long. */
     readonly fixed?: boolean
   }
   /** What happens while the fault lasts. */
-  readonly meanwhile?: (stage: Stage) => Promise<void>
+  readonly meanwhile?: (context: DrillContext) => Promise<void>
   readonly during: readonly Promised[]
-  readonly heal: { readonly what: string; readonly undo: (stage: Stage) => Promise<void>; readonly healed: Proof }
+  readonly heal: {
+    readonly what: string
+    readonly undo: (context: DrillContext) => Promise<void>
+    readonly healed: Proof
+  }
   /** After this the steady state must be back. Breakers closed and Redis trusted are always asked for. */
   readonly recovered?: Proof
   readonly after: readonly Promised[]
@@ -72,4 +79,57 @@ export interface Drill {
   readonly alerts: readonly string[]
   /** Those that may: its consequences, if it lasts long enough for them. */
   readonly mayRing?: readonly string[]
+}
+
+/** `target`: a QuickLink that is not the drill's own. */
+export type Mode = 'embedded' | 'docker' | 'target'
+
+export interface Options {
+  readonly short: boolean
+  readonly sources: string
+  readonly mode: Mode
+  /** A running compose project, in mode `target`. */
+  readonly target?: string | undefined
+  /** On top of the drill's own: a promise broken on purpose. */
+  readonly env?: Readonly<Record<string, string>>
+  readonly redis?: readonly string[]
+  readonly say: (line: string) => void
+}
+
+export interface Mark {
+  readonly atMs: number
+  readonly what: string
+}
+
+export interface DrillResult {
+  /** Of the report: that of the drill, and the mode where it is not the usual one. */
+  readonly name: string
+  readonly drill: Drill
+  readonly beganAt: Date
+  readonly checks: readonly Check[]
+  /** Why nothing can be concluded. */
+  readonly doubts: readonly string[]
+  readonly marks: readonly Mark[]
+  /** undefined: it ended before the fault was healed. */
+  readonly observed: Observed | undefined
+  readonly settings: Readonly<Record<string, string>>
+  /** What the QuickLink was made of. */
+  readonly mode: string
+  /** What rang; undefined: nobody looked. */
+  readonly rung: readonly Ringing[] | undefined
+  /** What the server said of itself at the end. */
+  readonly log: string
+}
+
+/** Of the fault. */
+export const secondsOf = ({ fault }: Drill, { short }: Pick<Options, 'short'>): number =>
+  short && !fault.fixed ? Math.max(4, fault.seconds / 2) : fault.seconds
+
+/** Ends a drill early, without a verdict about QuickLink. */
+export class Doubt extends Error {}
+
+/** In time. A look that fails is one that does not prove it. */
+export function proven(check: () => Promise<boolean> | boolean, deadlineMs: number): Promise<boolean> {
+  const look = async (): Promise<boolean> => check()
+  return until(() => look().catch(() => false), deadlineMs, 20)
 }

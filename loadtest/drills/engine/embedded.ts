@@ -14,31 +14,31 @@ import { startProxies, proxiesFile } from '../../faults/proxies.ts'
 import { startSentinelGroup } from '../../faults/sentinels.ts'
 import { embeddedServices } from '../../faults/services.ts'
 import { applianceAt, newKey, silent, trusted, workers, type Appliance, type Dependency, type Settings } from './appliance.ts' // prettier-ignore
-import type { Remains } from './cleanup.ts'
+import type { Cleanup } from './cleanup.ts'
 
-export async function startEmbedded(remains: Remains, settings: Settings): Promise<Appliance> {
-  const { dir, places } = remains
+export async function startEmbedded(cleanup: Cleanup, settings: Settings): Promise<Appliance> {
+  const { dir, places } = cleanup
   const [postgres, { redis, sentinels }] = await Promise.all([
     startPostgres(places, workers, silent),
-    startSomeRedis(remains, settings),
+    startSomeRedis(cleanup, settings),
   ])
   const local = (url: string): { host: string; port: number } => ({
     host: '127.0.0.1',
     port: Number(new URL(url).port),
   })
   const proxies = await startProxies(dir, { redis: local(redis.url), postgres: local(postgres.url) })
-  remains.add({ pid: proxies.pid, word: proxiesFile })
+  cleanup.add({ pid: proxies.pid, word: proxiesFile })
   const ownerKey = newKey()
   const through = (url: string, name: Dependency): string =>
     Object.assign(new URL(url), { port: proxies.ports[name] }).href
-  const { url, opsUrl } = await startServer(remains, settings, {
+  const { url, opsUrl } = await startServer(cleanup, settings, {
     DATABASE_URL: through(postgres.url, 'postgres'),
     ...(sentinels?.env ?? { REDIS_URL: through(redis.url, 'redis') }),
     OWNER_KEY: ownerKey,
   })
   const sql = openPostgres({ url: postgres.url, name: 'drill', maxConnections: 2, connectMs: 5000, queryMs: 60_000, onError: silent }) // prettier-ignore
   const { port, password } = new URL(redis.operatorUrl)
-  const reach = {
+  const access = {
     mode: 'embedded: PostgreSQL and Redis as processes, two workers, fault proxies before both',
     url,
     opsUrl,
@@ -57,24 +57,24 @@ export async function startEmbedded(remains: Remains, settings: Settings): Promi
       await sentinels?.close()
     },
   }
-  const appliance = applianceAt(reach, ownerKey, workers)
+  const appliance = applianceAt(access, ownerKey, workers)
   await waitFor(async () => trusted(await appliance.status(), workers), { deadlineMs: 30_000, everyMs: 50 })
   return appliance
 }
 
-async function startSomeRedis(remains: Remains, settings: Settings) {
+async function startSomeRedis(cleanup: Cleanup, settings: Settings) {
   if (settings.sentinels) {
-    const sentinels = await startSentinelGroup(remains.dir)
-    for (const each of sentinels.processes) remains.add(each)
+    const sentinels = await startSentinelGroup(cleanup.dir)
+    for (const each of sentinels.processes) cleanup.add(each)
     const { url } = sentinels.primary
     return { redis: { url, operatorUrl: url }, sentinels }
   }
-  const redis = await startRedis(remains.places, silent, settings.redis ?? [])
+  const redis = await startRedis(cleanup.places, silent, settings.redis ?? [])
   if (!redis) throw new Refusal('A drill needs a redis-server 7.0 (or valkey-server 8) or later: install it.')
   return { redis, sentinels: undefined }
 }
 
-async function startServer(remains: Remains, { env, sources }: Settings, own: Record<string, string>) {
+async function startServer(cleanup: Cleanup, { env, sources }: Settings, own: Record<string, string>) {
   const [port, opsPort] = [await freePort(), await freePort()]
   const mainFile = join(sources, 'server', 'main.ts')
   if (!existsSync(mainFile)) throw new Refusal(`There is no server in ${sources}.`)
@@ -87,15 +87,15 @@ async function startServer(remains: Remains, { env, sources }: Settings, own: Re
       HOST: '127.0.0.1',
       PORT: String(port),
       OPS_PORT: String(opsPort),
-      DATA_DIR: join(remains.dir, 'data'),
+      DATA_DIR: join(cleanup.dir, 'data'),
       WORKERS: String(workers),
       ...env,
       ...own,
     },
-    logFile: join(remains.dir, 'server.log'),
+    logFile: join(cleanup.dir, 'server.log'),
     detached: true,
   })
-  remains.add({ pid: child.pid, word: mainFile })
+  cleanup.add({ pid: child.pid, word: mainFile })
   const server = { url: `http://127.0.0.1:${port}`, opsUrl: `http://127.0.0.1:${opsPort}` }
   await waitFor(async () => (await ask(server.opsUrl, '/readyz')).text.includes('"ok"'), { deadlineMs: 30_000, everyMs: 50 }) // prettier-ignore
   return server

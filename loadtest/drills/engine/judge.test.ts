@@ -3,7 +3,7 @@ import type { Drill, Promised } from './drill.ts'
 import { judge, unsteady } from './judge.ts'
 import type { Answered, Load } from './load.ts'
 import { createOracle } from './oracle.ts'
-import { lookBack, type Seen } from './observed.ts'
+import { lookBack, type Observed } from './observed.ts'
 import type { Watch } from './watch.ts'
 
 const answer = (dueMs: number, more: Partial<Answered> = {}): Answered => ({
@@ -18,7 +18,7 @@ const answer = (dueMs: number, more: Partial<Answered> = {}): Answered => ({
 })
 
 /** 100 requests/s for 4 s, the fault in the second of them. */
-function seen(more: Partial<Answered> = {}, may: number[] = []): Seen {
+function observed(more: Partial<Answered> = {}, may: number[] = []): Observed {
   const answers = Array.from({ length: 400 }, (_, n) => answer(n * 10, more))
   const none = { beforeBaseline: [], beforeFault: [], beforeHeal: [], recovered: [], atEnd: [] }
   return lookBack({
@@ -35,47 +35,47 @@ function seen(more: Partial<Answered> = {}, may: number[] = []): Seen {
 
 const drillThat = (promised: Promised): Drill => ({ during: [promised], after: [] }) as unknown as Drill
 const latency: Promised = { what: 'p99', figure: ({ fault }) => fault.quantile(0.99), unit: 'ms', atMost: 50, latency: true } // prettier-ignore
-const check = (promised: Promised, from: Seen) => judge(drillThat(promised), from).checks.find(({ claim }) => claim === promised.what) // prettier-ignore
+const check = (promised: Promised, from: Observed) => judge(drillThat(promised), from).checks.find(({ claim }) => claim === promised.what) // prettier-ignore
 
 test('everything kept', () => {
-  const { checks, doubts } = judge(drillThat(latency), seen())
+  const { checks, doubts } = judge(drillThat(latency), observed())
   expect(checks.filter(({ ok }) => !ok)).toEqual([])
   expect(doubts).toEqual([])
 })
 
 test('a latency out of bounds is a broken promise, but only a doubt when the load itself was late', () => {
-  expect(check(latency, seen({ ms: 60 }))).toMatchObject({ ok: false, measured: '60 ms' })
-  const late = seen({ ms: 90, lateMs: 40 })
+  expect(check(latency, observed({ ms: 60 }))).toMatchObject({ ok: false, measured: '60 ms' })
+  const late = observed({ ms: 90, lateMs: 40 })
   expect(check(latency, late)).toBeUndefined()
   expect(judge(drillThat(latency), late).doubts[0]).toContain('the machine is busy with something else')
 })
 
 test('failures count however late the load was, and so does a moment that never came', () => {
-  const failed = judge(drillThat(latency), seen({ status: 503, lateMs: 40 })).checks.filter(({ ok }) => !ok)
+  const failed = judge(drillThat(latency), observed({ status: 503, lateMs: 40 })).checks.filter(({ ok }) => !ok)
   expect(failed.map(({ claim, measured }) => [claim, measured])).toEqual([
     ['answers outside the promised ones', '100'],
     ['answers outside the promised ones, from the heal on', '200'],
   ])
   const never: Promised = { what: 'breaker open', figure: ({ untilAll }) => untilAll(1000, () => true), unit: 'ms', atMost: 1000 } // prettier-ignore
-  expect(check(never, seen())).toMatchObject({ ok: false, measured: 'never' })
+  expect(check(never, observed())).toMatchObject({ ok: false, measured: 'never' })
 })
 
 test('a 503 without Retry-After is a failure also where 503 is promised', () => {
-  expect(seen({ status: 503 }, [503]).fault.failed).toBe(0)
-  expect(seen({ status: 503, bare: true }, [503]).fault.failed).toBe(100)
+  expect(observed({ status: 503 }, [503]).fault.failed).toBe(0)
+  expect(observed({ status: 503, bare: true }, [503]).fault.failed).toBe(100)
 })
 
 test('a baseline that fails, is slow or incomplete says nothing about what comes after', () => {
-  expect(unsteady(seen().baseline, 100)).toEqual([])
-  expect(unsteady(seen({ status: 0 }).baseline, 100)).toEqual(['100 requests failed'])
-  expect(unsteady(seen({ ms: 100 }).baseline, 100)).toEqual(['p99 is 100 ms'])
-  expect(unsteady(seen().baseline, 200)).toEqual(['only 50 % of the load was answered'])
+  expect(unsteady(observed().baseline, 100)).toEqual([])
+  expect(unsteady(observed({ status: 0 }).baseline, 100)).toEqual(['100 requests failed'])
+  expect(unsteady(observed({ ms: 100 }).baseline, 100)).toEqual(['p99 is 100 ms'])
+  expect(unsteady(observed().baseline, 200)).toEqual(['only 50 % of the load was answered'])
 })
 
 const expecting: Drill = { during: [], after: [], alerts: ['QuickLinkRedisDown'], mayRing: ['QuickLinkDbFallbackHigh'] } as unknown as Drill // prettier-ignore
 const rung = (name: string, fromMs: number, toMs: number | undefined) => ({ name, severity: 'warning', fromMs, toMs })
 const brokenBy = (...all: ReturnType<typeof rung>[]) =>
-  judge(expecting, seen(), all).checks.flatMap(({ claim, measured, ok }) => (ok ? [] : [[claim, measured]]))
+  judge(expecting, observed(), all).checks.flatMap(({ claim, measured, ok }) => (ok ? [] : [[claim, measured]]))
 
 test('what must ring rings and is over, its consequences may, and slow answers may always burn the budget', () => {
   const others = ['QuickLinkDbFallbackHigh', 'QuickLinkRedirectSloBurn'].map((name) => rung(name, 3000, undefined))
@@ -95,5 +95,5 @@ test('an alert that nobody expects is a broken promise', () => {
 })
 
 test('without a Prometheus, nothing is said of alerts', () => {
-  expect(judge(expecting, seen()).checks.filter(({ claim }) => claim.includes('QuickLink'))).toEqual([])
+  expect(judge(expecting, observed()).checks.filter(({ claim }) => claim.includes('QuickLink'))).toEqual([])
 })

@@ -5,7 +5,7 @@ import { standardPromises } from '../promises.ts'
 import type { Ringing } from './alerts.ts'
 import type { Drill, Promised } from './drill.ts'
 import { endsWithinMs, graceMs, ringsWithinMs } from './rules.ts'
-import { peak, type Moments, type Phase, type Seen } from './observed.ts'
+import { peak, type Moments, type Phase, type Observed } from './observed.ts'
 
 export interface Judged {
   readonly checks: readonly Check[]
@@ -19,20 +19,20 @@ export interface Judged {
  */
 const latenessBoundMs = 25
 
-export function judge(drill: Drill, seen: Seen, rung?: readonly Ringing[]): Judged {
+export function judge(drill: Drill, observed: Observed, rung?: readonly Ringing[]): Judged {
   const standard = standardPromises()
   const promises = [...standard.during, ...drill.during, ...standard.after, ...drill.after]
-  const lateMs = Math.max(seen.all.latenessMs, peak(seen).latenessMs)
+  const lateMs = Math.max(observed.all.latenessMs, peak(observed).latenessMs)
   const checks: Check[] = []
   const doubts: string[] = []
   for (const promised of promises) {
-    const check = compare(promised, seen)
+    const check = compare(promised, observed)
     const busy = promised.latency === true && lateMs > latenessBoundMs
     if (!check.ok && busy)
       doubts.push(`${promised.what}: ${check.measured}, but the load was sent ${short(lateMs)} ms late: the machine is busy with something else.`) // prettier-ignore
     else checks.push(check)
   }
-  if (rung) checks.push(...judgeAlerts(drill, rung, seen.moments))
+  if (rung) checks.push(...judgeAlerts(drill, rung, observed.moments))
   return { checks, doubts }
 }
 
@@ -62,9 +62,9 @@ function judgeAlerts(drill: Drill, rung: readonly Ringing[], { injectedMs, recov
   return [...expected, { claim: 'other alerts that rang', promised: '0', measured, ok: others.length === 0 }]
 } // prettier-ignore
 
-function compare(promised: Promised, seen: Seen): Check {
+function compare(promised: Promised, observed: Observed): Check {
   const { what, unit = '', atMost = Infinity, atLeast = -Infinity } = promised
-  const figure = promised.figure(seen)
+  const figure = promised.figure(observed)
   return {
     claim: what,
     promised: bound(promised),

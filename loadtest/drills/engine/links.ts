@@ -8,7 +8,7 @@ import { ask } from '../../bench/ask.ts'
 import type { Appliance } from './appliance.ts'
 import type { LoadGroup } from './load.ts'
 import { standardDestination } from './oracle.ts'
-import { Doubt } from './proof.ts'
+import { Doubt } from './drill.ts'
 
 /** The links of these groups, and where they lead. */
 export async function loadLinks({ sql }: Appliance, groups: readonly LoadGroup[]): Promise<void> {

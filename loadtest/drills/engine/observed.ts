@@ -30,7 +30,7 @@ export interface Phase {
   readonly latenessMs: number
 }
 
-export interface Seen {
+export interface Observed {
   readonly moments: Moments
   readonly baseline: Phase
   readonly fault: Phase
@@ -63,7 +63,7 @@ export interface Scrapes {
   readonly atEnd: readonly Sample[]
 }
 
-interface SeenDeps {
+interface ObservedDeps {
   readonly moments: Moments
   readonly load: Load
   readonly watch: Watch
@@ -74,7 +74,16 @@ interface SeenDeps {
   readonly workers: number
 }
 
-export function lookBack({ moments, load, watch, scrapes, noted, may, breakerOpenMs, workers }: SeenDeps): Seen {
+export function lookBack({
+  moments,
+  load,
+  watch,
+  scrapes,
+  noted,
+  may,
+  breakerOpenMs,
+  workers,
+}: ObservedDeps): Observed {
   const phase = (fromMs: number, toMs: number, may_: typeof may = may): Phase =>
     phaseOf(
       load.answers.filter(({ dueMs }) => dueMs >= fromMs && dueMs < toMs),
@@ -161,7 +170,7 @@ export function bySecond({ answers, fromMs }: Pick<Phase, 'answers' | 'fromMs'>)
 }
 
 /** The second from the fault on whose p99 is the highest, and how late its load was sent. */
-export function peak({ all }: Pick<Seen, 'all'>): { atMs: number; ms: number; latenessMs: number } {
+export function peak({ all }: Pick<Observed, 'all'>): { atMs: number; ms: number; latenessMs: number } {
   const seconds = bySecond(all).map(([atMs, answers]) => ({
     atMs,
     ms: quantile(answers.map(({ ms }) => ms), 0.99),

@@ -10,7 +10,7 @@ import { containerService, fileIn } from '../../faults/containers.ts'
 import type { Address } from '../../faults/fault-proxy.ts'
 import type { Proxies } from '../../faults/proxies.ts'
 import { applianceAt, silent, trusted, type Appliance, type Dependency } from './appliance.ts'
-import type { Remains } from './cleanup.ts'
+import type { Cleanup } from './cleanup.ts'
 
 interface Project {
   readonly project: string
@@ -35,7 +35,7 @@ export const at = (project: string, service: string, port: number): Address => (
   port,
 })
 
-export async function projectAppliance(remains: Remains, given: Project): Promise<Appliance> {
+export async function projectAppliance(cleanup: Cleanup, given: Project): Promise<Appliance> {
   const { project, ports, workers } = given
   const [ownerKey, databaseUrl, operator] = await Promise.all([
     fileIn(`${project}-quicklink-1`, '/data/owner-key'),
@@ -56,7 +56,7 @@ export async function projectAppliance(remains: Remains, given: Project): Promis
       () => true,
       () => false,
     )
-  const reach = {
+  const access = {
     ...given,
     opsUrl: `http://127.0.0.1:${ports.ops}`,
     sql,
@@ -72,10 +72,10 @@ export async function projectAppliance(remains: Remains, given: Project): Promis
     async close() {
       await sql.close()
       const { text, errors } = await docker(['logs', '--tail', '2000', `${project}-quicklink-1`])
-      writeFileSync(join(remains.dir, 'server.log'), text + errors)
+      writeFileSync(join(cleanup.dir, 'server.log'), text + errors)
     },
   }
-  const appliance = applianceAt(reach, ownerKey, workers)
+  const appliance = applianceAt(access, ownerKey, workers)
   await waitFor(async () => trusted(await appliance.status(), workers), { deadlineMs: 30_000, everyMs: 50 })
   return appliance
 }

@@ -11,39 +11,39 @@ import {
   type Table,
 } from '../../report/report.ts'
 import { short } from '../../report/text.ts'
-import type { Lived } from './lived.ts'
+import type { DrillResult } from './drill.ts'
 import { mayAlwaysRing } from './judge.ts'
 import { factor } from './rules.ts'
-import { bySecond, peak, quantile, type Seen } from './observed.ts'
+import { bySecond, peak, quantile, type Observed } from './observed.ts'
 import type { Worker } from './appliance.ts'
 
-export function reportOf(lived: Lived, earlier: Report | undefined): Report {
-  const { drill, beganAt, checks, doubts, seen, settings, marks } = lived
+export function reportOf(result: DrillResult, earlier: Report | undefined): Report {
+  const { drill, beganAt, checks, doubts, observed, settings, marks } = result
   // Whatever the machine was busy with: a wrong answer, a failure or a state that never came is QuickLink's.
   const certain = checks.map(({ claim }) => claim)
-  const figures = seen ? figuresOf(seen) : []
-  const originMs = seen?.moments.beganMs ?? marks[0]?.atMs ?? 0
+  const figures = observed ? figuresOf(observed) : []
+  const originMs = observed?.moments.beganMs ?? marks[0]?.atMs ?? 0
   return {
     kind: 'drill',
-    name: lived.name,
+    name: result.name,
     title: drill.claim,
     at: beganAt.toISOString(),
     commit: readBuild().commit,
     ...conclude(checks, doubts, certain),
     checks,
-    phases: seen ? phasesOf(seen, originMs) : [],
-    marks: seen ? marksOf(seen, lived.rung, originMs) : [],
+    phases: observed ? phasesOf(observed, originMs) : [],
+    marks: observed ? marksOf(observed, result.rung, originMs) : [],
     figures,
-    charts: seen ? chartsOf(seen, originMs) : [],
+    charts: observed ? chartsOf(observed, originMs) : [],
     tables: [
-      hypothesis(lived),
-      timeline(lived, originMs),
-      alerts(lived),
-      ...(seen ? [failures(seen)] : []),
+      hypothesis(result),
+      timeline(result, originMs),
+      alerts(result),
+      ...(observed ? [failures(observed)] : []),
       ...(earlier ? [comparison(figures, earlier)] : []),
     ],
     environment: {
-      mode: lived.mode,
+      mode: result.mode,
       CPU: cpus()[0]?.model ?? 'unknown',
       cores: availableParallelism(),
       node: process.versions.node,
@@ -56,8 +56,8 @@ export function reportOf(lived: Lived, earlier: Report | undefined): Report {
 const isDisturbed = ({ redis, postgres }: Worker): boolean =>
   redis.breaker !== 'closed' || postgres.breaker !== 'closed' || !redis.trusted
 
-function figuresOf(seen: Seen): Figure[] {
-  const { moments, baseline, fault, after, recovery } = seen
+function figuresOf(observed: Observed): Figure[] {
+  const { moments, baseline, fault, after, recovery } = observed
   const ms = (name: string, value: number): Figure[] =>
     Number.isFinite(value) ? [{ name, value, unit: 'ms', better: 'less' }] : []
   return [
@@ -65,19 +65,19 @@ function figuresOf(seen: Seen): Figure[] {
     ...ms('p99, baseline', baseline.quantile(0.99)),
     ...ms('p50 while the fault lasted', fault.quantile(0.5)),
     ...ms('p99 while the fault lasted', fault.quantile(0.99)),
-    ...ms("p99 while the fault lasted, by QuickLink's own account, at most", seen.ownQuantile(0.99)),
-    ...ms('peak p99 of a second', peak(seen).ms),
-    { name: 'lateness of the load itself in that second (p99)', value: peak(seen).latenessMs, unit: 'ms' },
+    ...ms("p99 while the fault lasted, by QuickLink's own account, at most", observed.ownQuantile(0.99)),
+    ...ms('peak p99 of a second', peak(observed).ms),
+    { name: 'lateness of the load itself in that second (p99)', value: peak(observed).latenessMs, unit: 'ms' },
     ...ms('p99 when steady again', after.quantile(0.99)),
     ...ms('heal to steady again', moments.recoveredMs - moments.healedMs),
-    { name: 'answers from the fault to the end', value: seen.all.answers.length, unit: '' },
+    { name: 'answers from the fault to the end', value: observed.all.answers.length, unit: '' },
     { name: '503 while the fault lasted', value: fault.count(503) + recovery.count(503), unit: '' },
-    { name: 'wrong destinations', value: seen.all.wrong, unit: '', better: 'less' },
-    { name: 'lateness of the load itself (p99)', value: seen.all.latenessMs, unit: 'ms' },
+    { name: 'wrong destinations', value: observed.all.wrong, unit: '', better: 'less' },
+    { name: 'lateness of the load itself (p99)', value: observed.all.latenessMs, unit: 'ms' },
   ]
 }
 
-function phasesOf({ moments }: Seen, originMs: number): Report['phases'] {
+function phasesOf({ moments }: Observed, originMs: number): Report['phases'] {
   const at = (ms: number): number => (ms - originMs) / 1000
   const { beganMs, injectedMs, healedMs, recoveredMs, endedMs } = moments
   return [
@@ -88,12 +88,12 @@ function phasesOf({ moments }: Seen, originMs: number): Report['phases'] {
   ]
 }
 
-function breakerOpenMs({ watch, moments }: Seen): number {
+function breakerOpenMs({ watch, moments }: Observed): number {
   const isOpen = ({ redis, postgres }: Worker): boolean => redis.breaker !== 'closed' || postgres.breaker !== 'closed'
   return watch.looks.find(({ atMs, workers }) => atMs >= moments.injectedMs && workers.some(isOpen))?.atMs ?? NaN
 }
 
-function detectedMs({ watch, moments }: Seen): number {
+function detectedMs({ watch, moments }: Observed): number {
   const { injectedMs, recoveredMs } = moments
   const look = watch.looks.find(
     ({ atMs, workers }) => atMs >= injectedMs && atMs < recoveredMs && workers.some(isDisturbed),
@@ -101,20 +101,20 @@ function detectedMs({ watch, moments }: Seen): number {
   return look?.atMs ?? NaN
 }
 
-function marksOf(seen: Seen, rung: Lived['rung'], originMs: number): Report['marks'] {
+function marksOf(observed: Observed, rung: DrillResult['rung'], originMs: number): Report['marks'] {
   const moments: [number, string][] = [
-    [breakerOpenMs(seen), 'breaker open'],
+    [breakerOpenMs(observed), 'breaker open'],
     [rung?.[0]?.fromMs ?? NaN, 'first alert'],
   ]
   return moments.filter(([ms]) => Number.isFinite(ms)).map(([ms, what]) => ({ atS: (ms - originMs) / 1000, what }))
 }
 
-function timeline({ marks, seen, rung }: Lived, originMs: number): Table {
-  const worst = seen && peak(seen)
-  const further: [number, string][] = seen
+function timeline({ marks, observed, rung }: DrillResult, originMs: number): Table {
+  const worst = observed && peak(observed)
+  const further: [number, string][] = observed
     ? [
-        [detectedMs(seen), 'noticed by QuickLink: a breaker is not closed, or Redis is not trusted'],
-        [breakerOpenMs(seen), 'a breaker is open'],
+        [detectedMs(observed), 'noticed by QuickLink: a breaker is not closed, or Redis is not trusted'],
+        [breakerOpenMs(observed), 'a breaker is open'],
         ...(rung ?? []).flatMap(({ name, severity, fromMs, toMs }): [number, string][] => [
           [fromMs, `rings: ${name} (${severity})`],
           [toMs ?? NaN, `over: ${name} (${severity})`],
@@ -125,7 +125,7 @@ function timeline({ marks, seen, rung }: Lived, originMs: number): Table {
   const all = [...marks.map(({ atMs, what }): [number, string] => [atMs, what]), ...further]
     .filter(([atMs]) => Number.isFinite(atMs))
     .sort(([a], [b]) => a - b)
-  const t0Ms = seen?.moments.injectedMs ?? originMs
+  const t0Ms = observed?.moments.injectedMs ?? originMs
   return {
     title: 'Timeline',
     note: 'Seconds from the fault (T0). States are looked at ten times a second.',
@@ -134,7 +134,7 @@ function timeline({ marks, seen, rung }: Lived, originMs: number): Table {
   }
 }
 
-function hypothesis({ drill, seen }: Lived): Table {
+function hypothesis({ drill, observed }: DrillResult): Table {
   const may = drill.load.groups.filter(({ may = [] }) => may.length > 0)
   const spared = may.map(({ name, may }) => `${name}: also ${may?.join(', ')}`).join('; ')
   return {
@@ -143,7 +143,7 @@ function hypothesis({ drill, seen }: Lived): Table {
     rows: [
       [
         'fault',
-        `${drill.fault.what}${seen ? `, for ${short((seen.moments.healedMs - seen.moments.injectedMs) / 1000)} s` : ''}`,
+        `${drill.fault.what}${observed ? `, for ${short((observed.moments.healedMs - observed.moments.injectedMs) / 1000)} s` : ''}`,
       ],
       ['proof that it landed', drill.fault.landed.what],
       ['heal', drill.heal.what],
@@ -158,7 +158,7 @@ function hypothesis({ drill, seen }: Lived): Table {
 }
 
 /** The first of them, for whoever looks into it. */
-function failures({ baseline, fault, recovery, after, moments }: Seen): Table {
+function failures({ baseline, fault, recovery, after, moments }: Observed): Table {
   const all = [baseline, fault, recovery, after].flatMap(({ failures }) => failures)
   return {
     title: 'Answers outside the promised ones, or to a wrong place',
@@ -175,13 +175,13 @@ function failures({ baseline, fault, recovery, after, moments }: Seen): Table {
   }
 }
 
-function alerts({ drill, rung, seen }: Lived): Table {
+function alerts({ drill, rung, observed }: DrillResult): Table {
   const title = 'Alerts'
-  if (rung === undefined || seen === undefined) {
+  if (rung === undefined || observed === undefined) {
     const note = 'Not checked: this needs the Prometheus of MODE=docker. In earnest these are expected.'
     return { title, note, head: ['alert', 'rang'], rows: drill.alerts.map((name) => [name, 'not checked']) }
   }
-  const { injectedMs } = seen.moments
+  const { injectedMs } = observed.moments
   const at = (ms: number | undefined): string => (ms === undefined ? 'still rings' : `${((ms - injectedMs) / 1000).toFixed(1)} s`)
   const why = (name: string): string =>
     drill.alerts.includes(name) ? 'yes' : [...(drill.mayRing ?? []), ...mayAlwaysRing].includes(name) ? 'may ring' : 'NO'
@@ -220,8 +220,8 @@ export function lastReport(name: string, parent = new URL('../../reports/', impo
   }
 }
 
-function chartsOf(seen: Seen, originMs: number): Chart[] {
-  const { baseline, all, moments } = seen
+function chartsOf(observed: Observed, originMs: number): Chart[] {
+  const { baseline, all, moments } = observed
   const { beganMs, endedMs } = moments
   // Of whole seconds only: half of one looks like half of the load.
   const wholeMs = beganMs + 1000 * Math.floor((endedMs - beganMs) / 1000)

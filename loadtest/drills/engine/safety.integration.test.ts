@@ -8,7 +8,7 @@ import { commandLine } from '../../../embedded/process.ts'
 import { waitFor } from '../../../server/testing/wait-for.ts'
 import { postgresPid } from '../../faults/services.ts'
 import { redisRefused } from '../redis-refused.ts'
-import { live } from './engine.ts'
+import { runDrill } from './engine.ts'
 import { placesOf } from './cleanup.ts'
 import { reportOf } from './report.ts'
 
@@ -72,7 +72,7 @@ test('Ctrl-C: everything is undone within 2 s', { timeout: 90_000 }, async () =>
 test('a fault that does not land is inconclusive, whatever else was seen', { timeout: 90_000 }, async () => {
   const fault = { ...redisRefused.fault, inject: () => Promise.resolve() }
   const options = { short: true, mode: 'embedded' as const, sources: projectDir, say: () => undefined }
-  const report = reportOf(await live({ ...redisRefused, fault }, options), undefined)
+  const report = reportOf(await runDrill({ ...redisRefused, fault }, options), undefined)
   expect(report.verdict).toBe('INCONCLUSIVE')
   expect(report.reasons).toEqual(['The fault did not land: not so that a stranger is refused by Redis.'])
 })

@@ -6,7 +6,7 @@ import { dockered, openDoor } from '../../faults/containers.ts'
 import type { Appliance } from './appliance.ts'
 import type { Drill } from './drill.ts'
 import { at, projectAppliance, refuseWithoutDocker } from './project.ts'
-import type { Remains } from './cleanup.ts'
+import type { Cleanup } from './cleanup.ts'
 
 /** The project; undefined: none is given. Refuses without the word of its owner. */
 export function targetOf({ TARGET, I_MAY_BREAK_THIS }: NodeJS.ProcessEnv): string | undefined {
@@ -34,7 +34,7 @@ interface Inspected {
   readonly NetworkSettings: { readonly Ports: Readonly<Record<string, readonly { readonly HostPort: string }[] | null>> }
 } // prettier-ignore
 
-export async function openTarget(remains: Remains, project: string, drill: Drill): Promise<Appliance> {
+export async function openTarget(cleanup: Cleanup, project: string, drill: Drill): Promise<Appliance> {
   await refuseWithoutDocker('TARGET')
   const { code, text } = await docker(['inspect', `${project}-quicklink-1`])
   if (code !== 0) throw new Refusal(`There is no QuickLink in the compose project ${project}: \`docker compose ls\` lists what runs here.`) // prettier-ignore
@@ -44,7 +44,7 @@ export async function openTarget(remains: Remains, project: string, drill: Drill
   if (port === undefined) throw new Refusal(`${project} publishes no port of QuickLink itself: a drill needs it without a proxy before it.`) // prettier-ignore
   const name = `${project}-door-${process.pid}`
   const label = `quicklink.drill=${name}`
-  remains.add({ label })
+  cleanup.add({ label })
   const ports = await openDoor({
     name,
     label,
@@ -52,10 +52,10 @@ export async function openTarget(remains: Remains, project: string, drill: Drill
     networks: ['data', 'ops'].map((network) => `${project}_${network}`),
     targets: { redis: at(project, 'redis', 6379), postgres: at(project, 'postgres', 5432), ops: at(project, 'quicklink', 9464) },
   }) // prettier-ignore
-  remains.add({ containers: [`${project}-redis-1`, `${project}-postgres-1`] })
-  remains.add({ linksIn: `${project}-postgres-1`, prefixes: drill.load.groups.map(({ prefix }) => prefix) })
+  cleanup.add({ containers: [`${project}-redis-1`, `${project}-postgres-1`] })
+  cleanup.add({ linksIn: `${project}-postgres-1`, prefixes: drill.load.groups.map(({ prefix }) => prefix) })
   const set = () => Promise.reject(new Error('there is no fault proxy'))
-  return projectAppliance(remains, {
+  return projectAppliance(cleanup, {
     project,
     mode: `the running compose project ${project}, with its own settings`,
     url: `http://127.0.0.1:${port}`,
