@@ -13,7 +13,8 @@ import {
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { Refusal, lastLines, readText, shown } from './paths.ts'
-import { type User, isOurs, start, stopProcess, until } from './process.ts'
+import { type Daemon, daemon, hasEnded, isReadyInTime } from './daemon.ts'
+import { type User, isOurs, start, until } from './process.ts'
 
 export interface Cluster {
   readonly binDir: string
@@ -122,19 +123,14 @@ export async function startCluster(cluster: Cluster, options: StartCluster): Pro
     const lock = lockFile(dataDir)
     return lock?.pid === child.pid && lock.status === 'ready'
   }
-  const ended = (): boolean => child.exitCode !== null || child.signalCode !== null
-  await until(() => ready() || ended(), options.deadlineMs ?? 120_000, 20)
-  if (ready()) return child.pid
-  if (!ended()) child.kill('SIGQUIT')
+  if (await isReadyInTime(child, ready, options.deadlineMs ?? 120_000)) return child.pid
+  if (!hasEnded(child)) child.kill('SIGQUIT')
   throw new Refusal(`Postgres did not start. The end of ${shown(logFile)}:\n${lastLines(logFile, 10)}`)
 }
 
-/** Fast shutdown: open transactions are rolled back, everything committed is on disk. */
-export async function stopCluster(dataDir: string): Promise<boolean> {
-  const server = running(dataDir)
-  if (!server) return true
-  return stopProcess(server.pid, dataDir, [['SIGINT', 30_000], ['SIGQUIT', 10_000], ['SIGKILL', 5000]]) // prettier-ignore
-}
+/** Stopped by a fast shutdown: open transactions are rolled back, everything committed is on disk. */
+export const clusterDaemon = (dataDir: string): Daemon =>
+  daemon({ pid: () => lockFile(dataDir)?.pid, word: dataDir, signals: [['SIGINT', 30_000], ['SIGQUIT', 10_000]] }) // prettier-ignore
 
 export const majorOf = (dataDir: string): string | undefined => readText(join(dataDir, 'PG_VERSION'))?.trim()
 

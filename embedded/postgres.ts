@@ -7,7 +7,8 @@ import { existsSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node
 import { join } from 'node:path'
 import { connectionsPerWorker } from '../server/connections/databases.ts'
 import { openPostgres } from '../server/connections/postgres.ts'
-import { type Cluster, exists, initCluster, majorOf, running, startCluster, stopCluster } from './cluster.ts'
+import { type Cluster, exists, initCluster, majorOf, clusterDaemon, running, startCluster } from './cluster.ts'
+import { type Daemon, type Stopped } from './daemon.ts'
 import {
   type Places,
   Refusal,
@@ -160,12 +161,10 @@ async function makeDatabase(adminUrl: string, password: string): Promise<void> {
   }
 }
 
-export async function stopPostgres(places: Places): Promise<'stopped' | 'was not running' | 'does not stop'> {
-  const settings = readJson<Settings>(places.postgresFile)
-  const dataDir = settings?.home && join(settings.home, 'data')
-  if (!dataDir || !running(dataDir)) return 'was not running'
-  return (await stopCluster(dataDir)) ? 'stopped' : 'does not stop'
-}
+export const postgresDaemon = ({ postgresFile, postgresDir }: Places): Daemon =>
+  clusterDaemon(join(readJson<Settings>(postgresFile)?.home ?? postgresDir, 'data'))
+
+export const stopPostgres = (places: Places): Promise<Stopped> => postgresDaemon(places).stop()
 
 /** While it runs. */
 export function rotatePostgresLog(places: Places): void {

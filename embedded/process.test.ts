@@ -1,11 +1,17 @@
-import { spawn } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readlinkSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
+import { waitFor } from '../server/testing/wait-for.ts'
+import { daemon, hasEnded, isReadyInTime } from './daemon.ts'
 import { makeSymlinks } from './postgres-binaries.ts'
 import { freePort, isOurs, portProblem, stopProcess } from './process.ts'
+
+/** Its state begins with T: by `ps`, which also knows systems without /proc. */
+const isPaused = (pid = 0): boolean =>
+  execFileSync('ps', ['-p', String(pid), '-o', 'stat='], { encoding: 'utf8' }).startsWith('T')
 
 const releases: (() => void)[] = []
 afterEach(() => {
@@ -34,6 +40,33 @@ test('one that ignores the polite signal gets the next', async () => {
   releases.push(() => child.kill('SIGKILL'))
   await new Promise((resolve) => child.stdout.once('data', resolve))
   expect(await stopProcess(child.pid ?? 0, 'deaf', [['SIGTERM', 200], ['SIGKILL', 5000]])).toBe(true) // prettier-ignore
+})
+
+test('a daemon is what its pid and its word say: paused, resumed and killed, and a stranger with its pid is not touched', async () => {
+  const child = spawn(process.execPath, ['-e', 'setInterval(() => console.log(1), 5)', 'word-of-daemon'])
+  releases.push(() => child.kill('SIGKILL'))
+  let heard = 0
+  child.stdout.on('data', () => heard++)
+  const signals: [NodeJS.Signals, number][] = [['SIGTERM', 5000]]
+  const ours = daemon({ pid: () => child.pid, word: 'word-of-daemon', signals })
+  await waitFor(() => heard > 0)
+  expect(ours.pid()).toBe(child.pid)
+  await ours.pause()
+  await waitFor(() => isPaused(child.pid))
+  await ours.resume()
+  await waitFor(() => !isPaused(child.pid))
+  const stranger = daemon({ pid: () => process.pid, word: 'word-of-daemon', signals })
+  expect(stranger.pid()).toBeUndefined()
+  await stranger.kill()
+  expect(await stranger.stop()).toBe('was not running')
+  await ours.kill()
+  expect(await ours.stop()).toBe('was not running')
+})
+
+test('what ends before it is ready is not waited for', async () => {
+  const child = spawn(process.execPath, ['-e', 'process.exit(3)'])
+  expect(await isReadyInTime(child, () => false, 60_000)).toBe(false)
+  expect(hasEnded(child)).toBe(true)
 })
 
 test('a taken port is seen, and another one is found below the range of outgoing connections', async () => {

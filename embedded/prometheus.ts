@@ -4,7 +4,8 @@ import { mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parse } from 'yaml'
 import { type Places, type Say, lastLines, projectDir, readJson, rotate, shown, writeJson } from './paths.ts'
-import { freePort, isOurs, start, stopProcess, until } from './process.ts'
+import { type Daemon, type Stopped, daemon, isReadyInTime } from './daemon.ts'
+import { freePort, start } from './process.ts'
 import { onPath } from './redis-process.ts'
 
 export interface RunningPrometheus {
@@ -78,9 +79,8 @@ export async function startPrometheus(
   const child = await start({ file: program.file, args, cwd: dir, env, logFile: logFileIn(dir), detached: true })
   const state: State = { url, port, pid: child.pid, version: program.version }
   writeJson(stateFileIn(dir), state)
-  const ended = (): boolean => child.exitCode !== null || child.signalCode !== null
   const ready = async (): Promise<boolean> => (await fetch(`${url}/-/ready`).catch(() => undefined))?.ok ?? false
-  if ((await until(async () => ended() || (await ready()), 30_000, 100)) && !ended()) return state
+  if (await isReadyInTime(child, ready, 30_000, 100)) return state
   await stopPrometheus(places)
   say(`Prometheus ${program.version} did not start. The end of ${shown(logFileIn(dir))}:`)
   say(lastLines(logFileIn(dir), 5))
@@ -88,13 +88,17 @@ export async function startPrometheus(
 }
 
 export function runningPrometheus(places: Places): RunningPrometheus | undefined {
-  const state = readJson<State>(stateFileIn(folderOf(places)))
-  return isOurs(state?.pid, configFileIn(folderOf(places))) ? (state as State) : undefined
+  const running = prometheusDaemon(places).pid() !== undefined
+  return running ? (readJson(stateFileIn(folderOf(places))) as State) : undefined
 }
 
-export async function stopPrometheus(places: Places): Promise<'stopped' | 'was not running' | 'does not stop'> {
+function prometheusDaemon(places: Places): Daemon {
   const dir = folderOf(places)
-  const pid = readJson<State>(stateFileIn(dir))?.pid
-  if (!isOurs(pid, configFileIn(dir))) return 'was not running'
-  return (await stopProcess(pid, configFileIn(dir), [['SIGTERM', 15_000], ['SIGKILL', 5000]])) ? 'stopped' : 'does not stop' // prettier-ignore
+  return daemon({
+    pid: () => readJson<State>(stateFileIn(dir))?.pid,
+    word: configFileIn(dir),
+    signals: [['SIGTERM', 15_000]],
+  })
 }
+
+export const stopPrometheus = (places: Places): Promise<Stopped> => prometheusDaemon(places).stop()

@@ -4,8 +4,9 @@ import { createHash } from 'node:crypto'
 import { accessSync, constants, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { delimiter, join } from 'node:path'
+import { isReadyInTime } from './daemon.ts'
 import { projectDir } from './paths.ts'
-import { start, until } from './process.ts'
+import { start } from './process.ts'
 
 export interface RedisProgram {
   readonly file: string
@@ -108,10 +109,8 @@ export function spawnRedis(options: StartRedis): Promise<ChildProcess & { readon
 }
 
 /** A snapshot is loaded first: until then it answers LOADING. False when it ended, or not in time. */
-export async function redisReady(child: ChildProcess, port: number, password: string, deadlineMs: number) {
-  const ended = (): boolean => child.exitCode !== null || child.signalCode !== null
-  const ready = async (): Promise<boolean> => (await askRedis(port, password, 'PING')) === '+PONG'
-  return (await until(async () => ended() || (await ready()), deadlineMs, 10)) && !ended()
+export function redisReady(child: ChildProcess, port: number, password: string, deadlineMs: number) {
+  return isReadyInTime(child, async () => (await askRedis(port, password, 'PING')) === '+PONG', deadlineMs, 10)
 }
 
 /** One command in Redis' inline form; the whole answer as it came, undefined when there is none within 500 ms. */

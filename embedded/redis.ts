@@ -3,7 +3,8 @@ import { randomBytes } from 'node:crypto'
 import { existsSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Places, type Say, lastLines, readJson, rotate, shown, writeJson, writePrivate } from './paths.ts'
-import { freePort, isOurs, stopProcess } from './process.ts'
+import { type Daemon, type Stopped, daemon } from './daemon.ts'
+import { freePort } from './process.ts'
 import { canInstall, install, removePolicy } from './apt.ts'
 import {
   type RedisProgram,
@@ -40,7 +41,7 @@ export async function startRedis(
 ): Promise<RunningRedis | undefined> {
   const { redisDir, redisFile } = places
   const known = readJson<Settings>(redisFile)
-  if (isWhole(known) && isOurs(known.pid, configFileIn(redisDir))) return finish(places, known)
+  if (isWhole(known) && redisDaemon(places).pid() !== undefined) return finish(places, known)
   // One that an earlier version left running knows no user of QuickLink's own.
   await stopRedis(places)
   const program = await programFor(places, say)
@@ -111,22 +112,23 @@ export function redisOperatorUrl({ redisFile, redisUrlFile }: Places): string | 
   return isWhole(known) ? operatorUrlOf(known) : undefined
 }
 
-export async function stopRedis(places: Places): Promise<'stopped' | 'was not running' | 'does not stop'> {
-  removeLeftovers()
-  const word = configFileIn(places.redisDir)
-  const pid = readJson<Settings>(places.redisFile)?.pid
-  rmSync(places.redisUrlFile, { force: true })
-  if (!isOurs(pid, word)) return 'was not running'
-  return (await stopProcess(pid, word, [['SIGTERM', 15_000], ['SIGKILL', 5000]])) ? 'stopped' : 'does not stop' // prettier-ignore
-}
+export const redisDaemon = ({ redisFile, redisDir }: Places): Daemon =>
+  daemon({
+    pid: () => readJson<Settings>(redisFile)?.pid,
+    word: configFileIn(redisDir),
+    signals: [['SIGTERM', 15_000]],
+  })
 
-function removeLeftovers(): void {
+export function stopRedis(places: Places): Promise<Stopped> {
+  // Of an installation that was killed on the way.
   if (canInstall()) removePolicy()
+  rmSync(places.redisUrlFile, { force: true })
+  return redisDaemon(places).stop()
 }
 
 export async function redisVersion(places: Places): Promise<{ version: string; port: number } | undefined> {
   const settings = readJson<Settings>(places.redisFile)
-  if (!settings?.port || !settings.password || !isOurs(settings.pid, configFileIn(places.redisDir))) return undefined
+  if (!settings?.port || !settings.password || redisDaemon(places).pid() === undefined) return undefined
   return { version: (await versionOf(settings.port, settings.password)) ?? 'does not answer', port: settings.port }
 }
 

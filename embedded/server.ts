@@ -1,7 +1,8 @@
 // The QuickLink server as a background process.
 import { join } from 'node:path'
 import { type Places, Refusal, lastLines, projectDir, readJson, rotate, shown, writeJson } from './paths.ts'
-import { isOurs, start, stopProcess, until } from './process.ts'
+import { type Daemon, type Stopped, daemon, hasEnded, isReadyInTime } from './daemon.ts'
+import { start } from './process.ts'
 
 const mainFile = join(projectDir, 'server', 'main.ts')
 /** What a server of our own is started with, besides. */
@@ -18,9 +19,12 @@ export interface RunningServer {
 }
 
 export function runningServer(places: Places): RunningServer | undefined {
-  const known = readJson<RunningServer>(places.serverFile)
-  return known && isOurs(known.pid, mainFile) ? (known as RunningServer) : undefined
+  return serverDaemon(places).pid() === undefined ? undefined : (readJson(places.serverFile) as RunningServer)
 }
+
+/** It stops itself within 10 s, with what is under way. */
+const serverDaemon = ({ serverFile }: Places): Daemon =>
+  daemon({ pid: () => readJson<RunningServer>(serverFile)?.pid, word: mainFile, signals: [['SIGTERM', 12_000]] })
 
 export async function startServer(places: Places, env: NodeJS.ProcessEnv, urls: Omit<RunningServer, 'pid'>) {
   rotate(places.logFile)
@@ -36,10 +40,10 @@ export async function startServer(places: Places, env: NodeJS.ProcessEnv, urls: 
   })
   const server: RunningServer = { pid: child.pid, ...urls }
   writeJson(places.serverFile, server)
-  const ended = (): boolean => child.exitCode !== null || child.signalCode !== null
-  const ready = await until(async () => ended() || (await isReady(server)), 60_000, 100)
-  if (ready && !ended()) return server
-  const what = ended() ? `ended (${child.signalCode ?? `exit code ${child.exitCode}`})` : 'was not ready after 60 s'
+  if (await isReadyInTime(child, () => isReady(server), 60_000, 100)) return server
+  const what = hasEnded(child)
+    ? `ended (${child.signalCode ?? `exit code ${child.exitCode}`})`
+    : 'was not ready after 60 s'
   // Not left half running: the next `make up` starts it anew.
   await stopServer(places)
   throw new Refusal(`The server ${what}. The end of ${shown(places.logFile)}:\n${lastLines(places.logFile, 20)}`)
@@ -62,10 +66,4 @@ export async function fetchOps(
   }
 }
 
-/** 12 s to finish what is under way (it stops itself within 10), then it is killed. */
-export async function stopServer(places: Places): Promise<'stopped' | 'was not running' | 'does not stop'> {
-  const server = runningServer(places)
-  if (!server) return 'was not running'
-  const steps: [NodeJS.Signals, number][] = [['SIGTERM', 12_000], ['SIGKILL', 5000]] // prettier-ignore
-  return (await stopProcess(server.pid, mainFile, steps)) ? 'stopped' : 'does not stop'
-}
+export const stopServer = (places: Places): Promise<Stopped> => serverDaemon(places).stop()

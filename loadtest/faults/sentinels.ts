@@ -6,7 +6,8 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
-import { freePort, isOurs, start } from '../../embedded/process.ts'
+import { daemon } from '../../embedded/daemon.ts'
+import { freePort, start } from '../../embedded/process.ts'
 import { askRedis, configFileIn } from '../../embedded/redis-process.ts'
 import {
   dieWithMe,
@@ -148,8 +149,7 @@ async function startSentinel(dir: string, primaryPort: number, password: string)
     word: file,
     async kill() {
       callOff()
-      child.kill('SIGKILL')
-      await waitFor(() => !isOurs(child.pid, file), { deadlineMs: 5000 })
+      await daemon({ pid: () => child.pid, word: file, signals: [] }).kill()
     },
   }
 }

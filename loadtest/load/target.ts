@@ -1,12 +1,13 @@
 // Which QuickLink is loaded, and how it is looked into meanwhile: the one that `make up` started here, or another one
 // whose owner says so. Load is never sent to a stranger by mistake.
 import { Refusal, readText, type Places } from '../../embedded/paths.ts'
+import { postgresDaemon } from '../../embedded/postgres.ts'
 import { runningPrometheus } from '../../embedded/prometheus.ts'
-import { redisOperatorUrl } from '../../embedded/redis.ts'
+import { redisDaemon, redisOperatorUrl } from '../../embedded/redis.ts'
 import { runningServer } from '../../embedded/server.ts'
 import { openPostgres, type Postgres } from '../../server/connections/postgres.ts'
 import { parseSamples, type Sample } from '../drills/engine/metrics.ts'
-import { embeddedServices, postgresPid, redisPid, type Service } from '../faults/services.ts'
+import { embeddedServices, type Service } from '../faults/services.ts'
 import { pipeToRedis } from '../measure/redis-pipe.ts'
 import { dockerTarget } from './target-docker.ts'
 
@@ -74,7 +75,7 @@ function embeddedTarget(places: Places, server: { pid: number; localUrl: string;
     redisUrl: redisOperatorUrl(places),
     redisService: embeddedServices(places).redis,
     metricsSink: prometheus === undefined ? undefined : `${prometheus.url}/api/v1/write`,
-    pids: { server: () => server.pid, Postgres: () => postgresPid(places), Redis: () => redisPid(places) },
+    pids: { server: () => server.pid, Postgres: postgresDaemon(places).pid, Redis: redisDaemon(places).pid },
   })
 }
 

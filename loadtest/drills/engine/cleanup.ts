@@ -3,10 +3,12 @@
 import { existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Places, placesIn, readJson, writeJson } from '../../../embedded/paths.ts'
+import { postgresDaemon } from '../../../embedded/postgres.ts'
 import { family, isOurs, signalAll, until } from '../../../embedded/process.ts'
+import { redisDaemon } from '../../../embedded/redis.ts'
 import { removeLabelled, revive } from '../../faults/containers.ts'
 import { healProxies, type Control } from '../../faults/proxies.ts'
-import { embeddedServices, postgresPid, redisPid } from '../../faults/services.ts'
+import { embeddedServices } from '../../faults/services.ts'
 import { removeLinks } from './links.ts'
 
 interface Process {
@@ -77,7 +79,7 @@ export async function takeDown(dir: string): Promise<void> {
   const places = placesOf(dir)
   const doomed = [
     ...started.flatMap((each) => ('pid' in each && isOurs(each.pid, each.word) ? each.pid : [])),
-    ...[redisPid(places), postgresPid(places)].filter((pid) => pid !== undefined),
+    ...[redisDaemon(places), postgresDaemon(places)].flatMap((daemon) => daemon.pid() ?? []),
   ]
   const all = doomed.flatMap(family)
   signalAll(all, 'SIGKILL')

@@ -6,7 +6,7 @@ import { beforeEach, expect, inject, test } from 'vitest'
 import { projectDir } from '../../../embedded/paths.ts'
 import { commandLine } from '../../../embedded/process.ts'
 import { waitFor } from '../../../server/testing/wait-for.ts'
-import { postgresPid } from '../../faults/services.ts'
+import { postgresDaemon } from '../../../embedded/postgres.ts'
 import { redisRefused } from '../redis-refused.ts'
 import { runDrill } from './engine.ts'
 import { placesOf } from './cleanup.ts'
@@ -42,7 +42,7 @@ async function inMidFault(): Promise<Runner & { pids: number[] }> {
   await waitFor(() => runner.text().includes('Fault:'), { deadlineMs: 40_000, everyMs: 50 })
   const folder = readdirSync(dir).find((name) => name.startsWith('quicklink-drill-') && !name.endsWith('.lock')) as string
   const started = JSON.parse(readFileSync(join(dir, folder, 'started.json'), 'utf8')) as { pid: number }[]
-  const pids = [...started.map(({ pid }) => pid), postgresPid(placesOf(join(dir, folder))) ?? 0]
+  const pids = [...started.map(({ pid }) => pid), postgresDaemon(placesOf(join(dir, folder))).pid() ?? 0]
   expect(pids.map(commandLine).filter((line) => line === '')).toEqual([])
   return { ...runner, pids }
 } // prettier-ignore
