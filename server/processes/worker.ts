@@ -110,7 +110,7 @@ export async function work<Boot>(config: Config, deps: WorkerDeps<Boot>): Promis
   }
   await tell({ type: 'hello' })
   keepAlive()
-  // The first is the long one, with all the names: nobody is served yet.
+  // The first runs code that is not compiled yet: nobody is served yet.
   await report()
   keepReporting()
 

@@ -1,35 +1,38 @@
 // The primary's view of all workers. A worker that does not answer in time, or has died, still counts with the totals
 // it reported last, so that no counter ever goes back. Its gauges are dropped: they say something about now.
 import { setTimeout as pause } from 'node:timers/promises'
-import { Page, type Samples, type Series } from './merge.ts'
-import type { ReportSlice, Status } from './report.ts'
+import { AggregatorRegistry, type Registry } from 'prom-client'
+import type { MetricData, ReportSlice, Status } from './report.ts'
+
+type Metrics = readonly MetricData[]
 
 interface Member {
   readonly ask: (request: number) => void
-  /** Every series that it has named, by its number. */
-  readonly series: Series[]
   /** The report under way. */
-  partial: Map<Series, number>
-  samples: Samples
+  partial: MetricData[]
+  metrics: Metrics
   status: Status | undefined
   answered: number
 }
 
 interface FleetReport {
   /** Of everyone, the dead included. */
-  readonly samples: readonly Samples[]
+  readonly metrics: readonly Metrics[]
   /** By process; undefined: it did not answer in time. */
   readonly statuses: ReadonlyMap<number, Status | undefined>
 }
 
-/** Lines of a page written at a time: a fraction of a millisecond of work. */
-const pieceLines = 500
+/** So many samples are added up and written at a time, and a whole metric at least: two milliseconds of work. */
+const pieceSamples = 500
+
+/** Counters and histograms are summed, each gauge is what its own aggregator makes of all. */
+const addedUp = (all: readonly Metrics[]): Registry => AggregatorRegistry.aggregate(all as MetricData[][])
 
 export class Fleet {
   readonly #deadlineMs: number
-  readonly #page = new Page()
   readonly #members = new Map<number, Member>()
-  #graveyard: Samples = new Map()
+  /** Totals of the dead, added up. */
+  #graveyard: Metrics = []
   #requests = 0
   #collecting: Promise<FleetReport> | undefined
   #onAnswer: (() => void) | undefined
@@ -39,20 +42,16 @@ export class Fleet {
   }
 
   joined(id: number, ask: (request: number) => void): void {
-    const nothing = { series: [], partial: new Map(), samples: new Map(), status: undefined, answered: 0 }
-    this.#members.set(id, { ask, ...nothing })
+    this.#members.set(id, { ask, partial: [], metrics: [], status: undefined, answered: 0 })
   }
 
   received(id: number, slice: ReportSlice): void {
     const member = this.#members.get(id)
     if (!member) return
-    for (const named of slice.named) member.series.push(...this.#page.seriesOf(named))
-    slice.series.forEach((number, i) => {
-      member.partial.set(member.series[number] as Series, slice.values[i] as number)
-    })
+    if (slice.first) member.partial = []
+    member.partial.push(...slice.metrics)
     if (slice.status === undefined) return
-    member.samples = member.partial
-    member.partial = new Map()
+    member.metrics = member.partial
     member.status = slice.status
     member.answered = Math.max(member.answered, slice.request ?? 0)
     this.#onAnswer?.()
@@ -60,11 +59,8 @@ export class Fleet {
 
   left(id: number): void {
     const member = this.#members.get(id)
-    if (member) {
-      const totals = new Map(this.#graveyard)
-      for (const [series, value] of totalsOf(member.samples)) totals.set(series, value + (totals.get(series) ?? 0))
-      this.#graveyard = totals
-    }
+    if (member)
+      this.#graveyard = addedUp([this.#graveyard, totalsOf(member.metrics)]).getMetricsAsArray() as MetricData[]
     this.#members.delete(id)
     this.#onAnswer?.()
   }
@@ -79,30 +75,31 @@ export class Fleet {
 
   /** In pieces, with a pause after each: where cores are few, the workers wait for the one that this takes. */
   async text(): Promise<string> {
-    const { samples } = await this.collect()
+    const { metrics } = await this.collect()
     const pieces: string[] = []
-    let lines: string[] = []
-    for (const line of this.#page.lines(samples)) {
-      if (lines.push(line) < pieceLines) continue
-      pieces.push(lines.join('\n'))
-      lines = []
+    let written = 0
+    for (const parts of Map.groupBy(metrics.flat(), ({ name }) => name).values()) {
+      pieces.push(await addedUp([parts]).metrics())
+      written += parts.reduce((sum, { values }) => sum + values.length, 0)
+      if (written < pieceSamples) continue
+      written = 0
       await pause(1)
     }
-    return [...pieces, ...lines, ''].join('\n')
+    return pieces.join('')
   }
 
   async #collectNow(): Promise<FleetReport> {
     const request = ++this.#requests
     await this.#askEveryone(request)
     // Nothing is awaited from here on: one that leaves is counted either as a member or in the graveyard.
-    const samples = [this.#graveyard]
+    const metrics = [this.#graveyard]
     const statuses = new Map<number, Status | undefined>()
     for (const [id, member] of this.#members) {
       const inTime = member.answered >= request
       statuses.set(id, inTime ? member.status : undefined)
-      samples.push(inTime ? member.samples : totalsOf(member.samples))
+      metrics.push(inTime ? member.metrics : totalsOf(member.metrics))
     }
-    return { samples, statuses }
+    return { metrics, statuses }
   }
 
   /**
@@ -139,4 +136,5 @@ export class Fleet {
 }
 
 /** A gauge says something about now, and so is not told of those who are silent or gone. */
-const totalsOf = (samples: Samples): Samples => new Map([...samples].filter(([{ grows }]) => grows))
+const totalsOf = (metrics: Metrics): Metrics =>
+  metrics.filter(({ type }) => ['counter', 'histogram'].includes(type as unknown as string))
