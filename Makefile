@@ -58,7 +58,7 @@ bench: install ## QuickLink beside bare servers: CPU per request, latency; some 
 bench-compare: install ## two results side by side: A=loadtest/results/….json B=loadtest/results/….json
 	@npm run --silent bench-compare
 
-bench-guard: install ## for CI: fails when a redirect costs nearly as much as a bare node:http server
+bench-guard: install ## for CI: fails when what visitors send costs a tenth more than it should, beside a bare node:http server
 	@npm run --silent bench-guard
 
 load: install ## load a running QuickLink: NAME=steady, hot-key, spike, … (RATE, SECONDS, DATASET; SHORT=yes)

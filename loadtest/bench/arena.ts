@@ -10,10 +10,11 @@ import { ask } from './ask.ts'
 import { pin, planCores, type Cores } from '../measure/cpu.ts'
 import { pipeToRedis } from '../measure/redis-pipe.ts'
 import type { Load } from './loads.ts'
+import { startProxy, type ProxyName } from './proxies.ts'
 import { openStand, type BenchServer, type Stand } from './stand.ts'
 
 export const hotCode = 'hot-link'
-export const hot: Load = { paths: { kind: 'one', path: `/${hotCode}` }, headers: [], statuses: [302] }
+export const hot: Load = { paths: { kind: 'one', path: `/${hotCode}` }, headers: [], status: 302 }
 export const linkCount = 100_000
 /** Far more than tier 1 holds: one in twenty requests finds its code there. */
 export const warmCount = 20_000
@@ -31,6 +32,8 @@ export interface Arena {
   /** One of those that QuickLink is compared with. */
   peer(kind: 'net' | 'netClose' | 'http' | 'express' | 'handler'): Promise<Contestant>
   quickLink(env: Record<string, string>, cores?: string): Promise<BenchServer>
+  /** The same server, reached through a proxy: only its own work counts. */
+  behind(proxy: ProxyName, server: Contestant): Promise<Contestant>
   /** Between a server and Postgres, so that Postgres can be taken away. */
   proxiedPostgres(): Promise<{ cut: FaultProxy; url: string }>
   close(): Promise<void>
@@ -52,7 +55,7 @@ export async function openArena(): Promise<Arena> {
       const child = spawn(process.execPath, [file, kind, String(port)], { stdio: ['ignore', 'ignore', 'inherit'] })
       endings.push(() => child.kill('SIGKILL'))
       const url = `http://127.0.0.1:${port}`
-      await waitFor(async () => (await ask(url, `/${hotCode}`)).status === 302, { deadlineMs: 20_000 })
+      await isThere(url)
       pin(child.pid ?? 0, cores?.server)
       return { url, pid: child.pid ?? 0 }
     },
@@ -60,6 +63,13 @@ export async function openArena(): Promise<Arena> {
       const server = await stand.startServer({ OWNER_KEY: key, ...env })
       pin(server.pid, own)
       return server
+    },
+    async behind(proxy, { url: direct, pid }) {
+      const ports = { own: await freePort(), upstream: Number(new URL(direct).port) }
+      endings.push(startProxy(proxy, ports, cores?.generator))
+      const url = `http://127.0.0.1:${ports.own}`
+      await isThere(url)
+      return { url, pid }
     },
     async proxiedPostgres() {
       const url = new URL(stand.postgres.url)
@@ -74,6 +84,9 @@ export async function openArena(): Promise<Arena> {
     },
   }
 }
+
+const isThere = (url: string): Promise<unknown> =>
+  waitFor(async () => (await ask(url, `/${hotCode}`)).status === 302, { deadlineMs: 20_000 })
 
 /** In one statement, as an import would: after a first server has made the tables. */
 export async function loadLinks({ sql }: Stand, count = linkCount): Promise<void> {

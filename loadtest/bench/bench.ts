@@ -12,20 +12,13 @@ import { measureOpenLoop } from './open-loop.ts'
 import { latencyPlot } from './plot.ts'
 import { profile } from './profile.ts'
 import { countReads } from '../measure/redis-pipe.ts'
+import { versionOf } from './proxies.ts'
 import { markdown } from './report.ts'
 import type { Result } from './results.ts'
 import { measureScrape } from './scrape.ts'
-import {
-  checkAnswers,
-  makeSubjects,
-  measure,
-  measureAll,
-  startServers,
-  type Servers,
-  type Subject,
-} from './subjects.ts'
+import { checkAll, makeSubjects, measure, measureAll, startServers, type Servers, type Subject } from './subjects.ts'
 import { judge } from './targets.ts'
-import { visitorNames, visitorRows } from './visitors.ts'
+import { missingShapes, visitorNames, visitorRows } from './visitors.ts'
 
 const mode = process.env['BENCH'] || 'quick'
 const full = mode === 'full'
@@ -48,6 +41,8 @@ async function machineOf(arena: Arena): Promise<Result['machine']> {
     node: process.versions.node,
     postgres: postgres?.server_version ?? 'unknown',
     redis: (await redisProgram()).version,
+    nginx: versionOf('nginx'),
+    haproxy: versionOf('haproxy'),
     pinned: cores ? `server ${cores.server}, generator ${cores.generator}, services ${cores.services}` : 'no',
     'load before': Number((loadavg()[0] ?? 0).toFixed(2)),
   }
@@ -86,9 +81,11 @@ async function afterScan(servers: Servers): Promise<Result['tier1Entries']> {
 async function run(arena: Arena): Promise<Result> {
   const machine = await machineOf(arena)
   say(`Starting the servers. Pinned: ${machine['pinned']}`)
+  if (missingShapes > 0)
+    say('Without some rows of proxies, which are not installed: apt-get install nginx-light haproxy')
   const servers = await startServers(arena)
   const all = await makeSubjects(arena, servers)
-  await checkAnswers(all)
+  await checkAll(all)
   const chosen = only === undefined ? all : all.filter(({ name }) => only.includes(name))
   const subjects = await measureAll(arena, chosen, { seconds, repetitions, warmUpS: full ? 2 : 1 }, say)
   const raw = all.find(({ name }) => name === 'raw') as Subject

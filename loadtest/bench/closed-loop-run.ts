@@ -58,7 +58,7 @@ class Caller {
     if (ending) return true
     latencies.add(performance.now() - this.#sentMs)
     answered++
-    if (!load.statuses.includes(answer.status)) failed++
+    if (answer.status !== asked.status) failed++
     if (load.closes !== true) this.#ask()
     return true
   }

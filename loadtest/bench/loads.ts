@@ -13,8 +13,8 @@ export interface Load {
   readonly headers: readonly (readonly [string, string])[]
   /** POSTs this instead of a GET. */
   readonly body?: string
-  /** What may be answered; the first one to the usual request. */
-  readonly statuses: readonly number[]
+  /** What is answered, except to an absent code. */
+  readonly status: number
   /** One request in so many asks for a code that nobody has, or is a HEAD. */
   readonly absentEvery?: number
   readonly headEvery?: number
@@ -57,6 +57,8 @@ export function bytesOf({ paths, headers, body }: Load, host: string): { before:
 export interface Asked {
   readonly text: string
   readonly isHead: boolean
+  /** What it has to be answered. */
+  readonly status: number
 }
 
 /** Drawn ahead and gone through in turn: drawing costs more than sending. */
@@ -76,8 +78,9 @@ export function requestsOf(load: Load, host: string, seed: number): () => Asked 
   return () => {
     n++
     const isHead = n % headEvery === 0
-    const end = n % absentEvery === 0 ? `-absent-${run}-${n}` : pathEnd()
-    return { text: (isHead ? head : before) + end + after, isHead }
+    const isAbsent = n % absentEvery === 0
+    const end = isAbsent ? `-absent-${run}-${n}` : pathEnd()
+    return { text: (isHead ? head : before) + end + after, isHead, status: isAbsent ? 404 : load.status }
   }
 }
 
@@ -99,5 +102,11 @@ export function answerIn(bytes: Buffer, isHead: boolean): { status: number } | u
   return bytes.length >= headEnd + 4 + Number(length) ? { status } : undefined
 }
 
-/** One that stands for the others: to look at the answer before it is measured. */
-export const examplePath = ({ paths }: Load): string => (paths.kind === 'one' ? paths.path : `/${paths.prefix}0`)
+/** One request of each kind that the load mixes. */
+export function examplesOf(load: Load, host: string): Asked[] {
+  const { absentEvery = 1, headEvery = 1 } = load
+  const draw = requestsOf(load, host, 1)
+  const all = Array.from({ length: Math.max(absentEvery, headEvery) }, draw)
+  const kindOf = ({ isHead, status }: Asked): string => `${isHead} ${status}`
+  return [...new Map(all.map((asked) => [kindOf(asked), asked])).values()]
+}

@@ -1,9 +1,14 @@
-// What a million links take, in Redis, in Postgres, and in a worker.
-import { loadLinks, warmRedis, type Arena } from './arena.ts'
+// What a million links take, in Redis, in Postgres, and in a worker; and what a larger tier 1 takes.
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { loadLinks, trusted, warmRedis, type Arena } from './arena.ts'
 import { familyPids, residentBytes } from '../measure/cpu.ts'
 import { infoOf, pipeToRedis } from '../measure/redis-pipe.ts'
 import type { MemoryResult } from './results.ts'
 import { measure, type Servers, type Subject } from './subjects.ts'
+import { many } from './visitors.ts'
+import { waitFor } from '../../server/testing/wait-for.ts'
 
 const links = Number(process.env['LINKS'] || 1_000_000)
 
@@ -13,6 +18,7 @@ export async function measureMemory(
   raw: Subject,
   say: (line: string) => void,
 ): Promise<MemoryResult> {
+  const tier1 = [await tier1Heap(arena, 1000), await tier1Heap(arena, 10_000)]
   const fresh = await arena.quickLink({ REDIS_URL: arena.stand.redis.url })
   const workers = (): number[] => familyPids(fresh.pid).slice(1)
   const rss = (): number => Math.max(...workers().map(residentBytes))
@@ -43,6 +49,26 @@ export async function measureMemory(
       outbox: (sizes?.outbox ?? NaN) / links,
     },
     workerBytes: { idle, loaded },
+    tier1,
+  }
+}
+
+/** Of a worker after many links were asked for, as popular as Zipf's: what its tier 1 could hold, it holds. */
+export async function tier1Heap(arena: Arena, max: number): Promise<MemoryResult['tier1'][number]> {
+  const dir = mkdtempSync(join(tmpdir(), 'quicklink-bench-'))
+  const NODE_OPTIONS = `--import ${new URL('heap-probe.ts', import.meta.url).href}`
+  const env = { REDIS_URL: arena.stand.redis.url, LOCAL_CACHE_MAX: String(max), NODE_OPTIONS, QL_HEAP_DIR: dir }
+  const server = await arena.quickLink(env)
+  try {
+    await trusted(server)
+    await measure(arena, { name: 'tier1', what: 'to fill tier 1', server, load: many }, 5)
+    const [worker = 0] = familyPids(server.pid).slice(1)
+    process.kill(worker, 'SIGUSR2')
+    const heapBytes = await waitFor(() => Number(readFileSync(join(dir, String(worker)), 'utf8')) || undefined)
+    return { links: max, heapBytes }
+  } finally {
+    await server.stop()
+    rmSync(dir, { recursive: true })
   }
 }
 

@@ -1,30 +1,29 @@
-// A schedule that no answer can delay: request n is due at n ÷ rate, and waits for a free connection if there is none.
+// A schedule that no answer can delay: each request is due at a time of its own, and waits for a free connection if there
+// is none. Several servers take turns, a slice of time each, so that what the machine does meanwhile it does to all.
 import { connect, type Socket } from 'node:net'
 import type { OpenLoopAnswer, OpenLoopOrder } from './open-loop.ts'
 import { Latencies } from '../measure/stats.ts'
 
-const { port, request, rate, seconds, connections } = JSON.parse(process.argv[2] ?? '') as OpenLoopOrder
+const { servers, rate, slices, sliceMs, connections } = JSON.parse(process.argv[2] ?? '') as OpenLoopOrder
 /** Not counted: connections open, the schedule settles. */
-const settleS = 1
-const total = Math.round(rate * (settleS + seconds))
-const firstCounted = Math.round(rate * settleS)
+const settling = 4
+const perSlice = Math.round((rate * sliceMs) / 1000)
+const total = perSlice * (settling + slices)
+const firstCounted = perSlice * settling
 
-const latencies = new Latencies()
-const bySecond = Array.from({ length: seconds }, () => new Latencies())
-let failed = 0
-let answered = 0
-let longestMs = 0
 /** Time in which there was nothing to send and nothing to hear. */
 let idleMs = 0
 let worked = false
 
 class Caller {
+  readonly #turn: Turn
   readonly #socket: Socket
-  dueMs = 0
-  counts = false
-  waiting = false
+  #n = 0
+  #dueMs = 0
+  #waiting = false
 
-  constructor(onConnect: () => void) {
+  constructor(turn: Turn, port: number, onConnect: () => void) {
+    this.#turn = turn
     this.#socket = connect(
       // One buffer for all that is read: nothing of an answer is kept.
       { port, host: '127.0.0.1', noDelay: true, onread: { buffer: Buffer.allocUnsafe(8192), callback: this.#heard } },
@@ -33,35 +32,24 @@ class Caller {
     this.#socket.on('close', this.#lost).on('error', () => undefined)
   }
 
-  send(dueMs: number, counts: boolean): void {
-    this.dueMs = dueMs
-    this.counts = counts
-    this.waiting = true
+  send(n: number, dueMs: number, request: string): void {
+    this.#n = n
+    this.#dueMs = dueMs
+    this.#waiting = true
     this.#socket.write(request, 'latin1')
   }
 
   /** Answers have no body and arrive whole. */
   readonly #heard = (length: number, bytes: Uint8Array): boolean => {
-    this.waiting = false
+    this.#waiting = false
     worked = true
-    answered++
-    if (this.counts) {
-      const ms = performance.now() - this.dueMs
-      latencies.add(ms)
-      bySecond[Math.floor((this.dueMs - countedMs) / 1000)]?.add(ms)
-      if (ms > longestMs) longestMs = ms
-      // The first digit of the status.
-      if (length < 12 || bytes[9] !== 0x33) failed++
-    }
-    free.push(this)
+    // The first digit of the status.
+    this.#turn.answered(this, this.#n, performance.now() - this.#dueMs, length >= 12 && bytes[9] === 0x33)
     return true
   }
 
   readonly #lost = (): void => {
-    if (this.waiting) {
-      failed++
-      answered++
-    }
+    if (this.#waiting) this.#turn.lost()
   }
 
   end(): void {
@@ -69,23 +57,92 @@ class Caller {
   }
 }
 
-const free: Caller[] = []
-const callers: Caller[] = []
-await new Promise<void>((resolve) => {
-  let open = 0
-  for (let n = 0; n < connections; n++) {
-    const caller = new Caller(() => {
-      free.push(caller)
-      if (++open === connections) resolve()
-    })
-    callers.push(caller)
-  }
-})
+/** One of the servers, and its part of the time. */
+class Turn {
+  readonly #position: number
+  readonly #request: string
+  readonly #port: number
+  readonly #latencies = new Latencies()
+  readonly #bySlice = Array.from({ length: slices }, () => new Latencies())
+  readonly #callers: Caller[] = []
+  readonly #free: Caller[] = []
+  #next = 0
+  #done = 0
+  #failed = 0
+  #longestMs = 0
 
+  constructor({ port, request }: OpenLoopOrder['servers'][number], position: number) {
+    this.#port = port
+    this.#request = request
+    this.#position = position
+  }
+
+  open(): Promise<void> {
+    return new Promise((resolve) => {
+      for (let n = 0; n < connections; n++) {
+        const caller = new Caller(this, this.#port, () => {
+          this.#free.push(caller)
+          if (this.#free.length === connections) resolve()
+        })
+        this.#callers.push(caller)
+      }
+    })
+  }
+
+  #dueMs(n: number): number {
+    const slice = Math.floor(n / perSlice) * servers.length + this.#position
+    return beganMs + slice * sliceMs + ((n % perSlice) * 1000) / rate
+  }
+
+  /** What is due. */
+  send(nowMs: number): void {
+    while (this.#next < total && this.#free.length > 0) {
+      const dueMs = this.#dueMs(this.#next)
+      if (dueMs > nowMs) return
+      ;(this.#free.pop() as Caller).send(this.#next, dueMs, this.#request)
+      this.#next++
+      worked = true
+    }
+  }
+
+  answered(caller: Caller, n: number, ms: number, good: boolean): void {
+    this.#done++
+    this.#free.push(caller)
+    if (!good) this.#failed++
+    if (n < firstCounted) return
+    this.#latencies.add(ms)
+    this.#bySlice[Math.floor((n - firstCounted) / perSlice)]?.add(ms)
+    if (ms > this.#longestMs) this.#longestMs = ms
+  }
+
+  lost(): void {
+    this.#done++
+    this.#failed++
+  }
+
+  get isDone(): boolean {
+    return this.#done >= total
+  }
+
+  end(): OpenLoopAnswer['servers'][number] {
+    for (const caller of this.#callers) caller.end()
+    return {
+      achieved: this.#latencies.count / ((slices * sliceMs) / 1000),
+      p50Ms: this.#latencies.quantile(0.5),
+      p99Ms: this.#latencies.quantile(0.99),
+      p99BySlice: this.#bySlice.map((slice) => slice.quantile(0.99)),
+      p999Ms: this.#latencies.quantile(0.999),
+      maxMs: this.#longestMs,
+      // What was never answered is a failure too.
+      failed: this.#failed + (total - this.#done),
+    }
+  }
+}
+
+const turns = servers.map((server, position) => new Turn(server, position))
+await Promise.all(turns.map((turn) => turn.open()))
 const beganMs = performance.now()
-const countedMs = beganMs + settleS * 1000
-const endMs = beganMs + (settleS + seconds) * 1000 + 2000
-let next = 0
+const endMs = beganMs + (settling + slices) * servers.length * sliceMs + 2000
 let turnedMs = beganMs
 
 /** Turns all the time: a timer is a millisecond late, which is what is to be measured. */
@@ -94,32 +151,15 @@ function turn(): void {
   if (!worked) idleMs += nowMs - turnedMs
   turnedMs = nowMs
   worked = false
-  while (next < total && free.length > 0) {
-    const dueMs = beganMs + (next * 1000) / rate
-    if (dueMs > nowMs) break
-    const counts = next >= firstCounted
-    ;(free.pop() as Caller).send(dueMs, counts)
-    next++
-    worked = true
-  }
-  if (answered < total && nowMs < endMs) setImmediate(turn)
+  for (const each of turns) each.send(nowMs)
+  if (nowMs < endMs && turns.some(({ isDone }) => !isDone)) setImmediate(turn)
   else finish(nowMs)
 }
 
 function finish(nowMs: number): void {
-  const answer: OpenLoopAnswer = {
-    achieved: latencies.count / ((nowMs - countedMs) / 1000),
-    p50Ms: latencies.quantile(0.5),
-    p99Ms: latencies.quantile(0.99),
-    p99BySecond: bySecond.map((second) => second.quantile(0.99)),
-    p999Ms: latencies.quantile(0.999),
-    maxMs: longestMs,
-    // What was never answered is a failure too.
-    failed: failed + (total - answered),
-    generatorBusy: 1 - idleMs / (nowMs - beganMs),
-  }
+  const generatorBusy = 1 - idleMs / (nowMs - beganMs)
+  const answer: OpenLoopAnswer = { servers: turns.map((each) => each.end()), generatorBusy }
   console.log(JSON.stringify(answer))
-  for (const caller of callers) caller.end()
 }
 
 turn()

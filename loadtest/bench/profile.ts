@@ -8,7 +8,7 @@ import type { Load } from './loads.ts'
 import { measure } from './subjects.ts'
 
 const shown = 25
-const absent: Load = { paths: { kind: 'distinct', prefix: 'no-' }, headers: [], statuses: [404] }
+const absent: Load = { paths: { kind: 'distinct', prefix: 'no-' }, headers: [], status: 404 }
 
 export async function profile(
   arena: Arena,

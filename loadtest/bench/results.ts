@@ -20,9 +20,11 @@ export interface VisitorRow {
   /** QuickLink ÷ bare `node:http`. */
   readonly toHttp: number
   readonly wanted: number | null
-  /** The bare socket ÷ bare `node:http`, and QuickLink ÷ the bare socket. */
-  readonly netToHttp: number
-  readonly toNet: number
+  /** The bare socket ÷ bare `node:http`, and QuickLink ÷ the bare socket; null behind a proxy. */
+  readonly netToHttp: number | null
+  readonly toNet: number | null
+  /** Of QuickLink's answers. */
+  readonly failed: number
 }
 
 export interface OpenLoopRow {
@@ -35,8 +37,14 @@ export interface OpenLoopRow {
   readonly p50Ms: number
   readonly p99Ms: number
   readonly p999Ms: number
-  /** Of all seconds of all repetitions, the median of their p99: a stall of the machine is in one second only. */
+  /** Of all slices of all repetitions, the median of their p99: a stall of the machine is in one slice only. */
   readonly usualP99Ms: number
+  /** The bare socket at the same rate, slice by slice in turn. */
+  readonly floorP50Ms: number
+  readonly floorP99Ms: number
+  readonly floorUsualP99Ms: number
+  /** p99 ÷ that of the bare socket in the slice next to it, the median of all slices. */
+  readonly p99ToFloor: number
   /** p99 of the best and of the worst repetition. */
   readonly p99BetweenMs: readonly [number, number]
   readonly maxMs: number
@@ -50,6 +58,8 @@ export interface MemoryResult {
   readonly redisBytesPerKey: number
   readonly postgresBytesPerRow: { readonly table: number; readonly indexes: number; readonly outbox: number }
   readonly workerBytes: { readonly idle: number; readonly loaded: number }
+  /** What a worker holds with so many links in tier 1, after a collection. */
+  readonly tier1: readonly { readonly links: number; readonly heapBytes: number }[]
 }
 
 export interface Target {

@@ -1,14 +1,14 @@
 // Who runs, what is asked of it, and how a run is measured.
 import { hot, linkCount, loadLinks, trusted, warmCount, warmRedis, type Arena, type Contestant } from './arena.ts'
-import { ask } from './ask.ts'
+import { checkAnswers } from './check-answers.ts'
 import { cpuSeconds } from '../measure/cpu.ts'
 import { drive, type Driven } from './generator.ts'
-import { browserHeaders, examplePath, type Load } from './loads.ts'
+import { browserHeaders, type Load } from './loads.ts'
 import type { SubjectResult } from './results.ts'
 import type { FaultProxy } from '../faults/fault-proxy.ts'
 import { spreadOf } from '../measure/stats.ts'
 import type { BenchServer } from './stand.ts'
-import { floorOf, shapes } from './visitors.ts'
+import { floorOf, shapes, type Shape } from './visitors.ts'
 
 export interface Subject {
   readonly name: string
@@ -26,16 +26,21 @@ export interface Run extends Driven {
   readonly rps: number
 }
 
-export interface Servers {
+/** Whom visitors of any shape come to. */
+interface Visited {
+  /** As it comes. */
   readonly raw: BenchServer
-  readonly http: BenchServer
-  readonly noRedis: BenchServer
-  readonly two: BenchServer
-  /** A tier 1 that holds all of what most visitors ask for. */
+  /** A tier 1 that holds all of what most visitors ask for; a proxy may stand before it. */
   readonly visitors: BenchServer
   /** Without Redis, and with a Postgres that can be cut off. */
   readonly cutOff: BenchServer
   readonly cut: FaultProxy
+}
+
+export interface Servers extends Visited {
+  readonly http: BenchServer
+  readonly noRedis: BenchServer
+  readonly two: BenchServer
 }
 
 const hotByBrowser: Load = { ...hot, headers: browserHeaders }
@@ -46,16 +51,23 @@ export async function startServers(arena: Arena): Promise<Servers> {
   // It makes the tables; a Redis that sees the links only now has no news of them to work off.
   const noRedis = await arena.quickLink({})
   await loadLinks(stand)
-  const raw = await arena.quickLink({ REDIS_URL })
-  await trusted(raw)
+  const visited = await startVisited(arena)
   await warmRedis(stand)
   const http = await arena.quickLink({ REDIS_URL, FRONT_DOOR: 'http' })
   const two = await arena.quickLink({ REDIS_URL, WORKERS: '2' }, cores?.all)
-  const visitors = await arena.quickLink({ REDIS_URL, LOCAL_CACHE_MAX: '10000' })
-  await Promise.all([http, two, visitors].map(trusted))
+  await Promise.all([http, two].map(trusted))
+  return { ...visited, http, noRedis, two }
+}
+
+/** When there are links. */
+export async function startVisited(arena: Arena): Promise<Visited> {
+  const REDIS_URL = arena.stand.redis.url
+  const raw = await arena.quickLink({ REDIS_URL })
+  const visitors = await arena.quickLink({ REDIS_URL, LOCAL_CACHE_MAX: '10000', TRUST_PROXY: 'loopback' })
+  await Promise.all([raw, visitors].map(trusted))
   const { cut, url } = await arena.proxiedPostgres()
   const cutOff = await arena.quickLink({ DATABASE_URL: url })
-  return { raw, http, noRedis, two, visitors, cutOff, cut }
+  return { raw, visitors, cutOff, cut }
 }
 
 export async function makeSubjects(arena: Arena, servers: Servers): Promise<Subject[]> {
@@ -64,16 +76,17 @@ export async function makeSubjects(arena: Arena, servers: Servers): Promise<Subj
   const bare = await arena.peer('http')
   const express = await arena.peer('express')
   const handler = await arena.peer('handler')
+  const seen = await visits(arena, shapes, servers, bare, { net, netClose: await arena.peer('netClose') })
   const uniform = (count: number): Load => ({
     paths: { kind: 'uniform', prefix: 'link-', count },
     headers: [],
-    statuses: [302],
+    status: 302,
   })
   const create: Load = {
     paths: { kind: 'one', path: '/api/v1/links' },
     headers: [['Authorization', `Bearer ${arena.key}`]],
     body: JSON.stringify({ url: 'https://example.org/a/page/of/usual/length?from=quicklink' }),
-    statuses: [201],
+    status: 201,
   }
   return [
     { name: 'net', what: 'raw `net` responder (the floor)', server: net, load: hot },
@@ -88,45 +101,55 @@ export async function makeSubjects(arena: Arena, servers: Servers): Promise<Subj
     { name: 'handler', what: "QuickLink's handler behind Express, no look-up before it", server: handler, load: hot },
     { name: 'tier2', what: `QuickLink, tier-2 hit, uniform over ${warmCount} codes`, server: raw, load: uniform(warmCount) },
     { name: 'tier3', what: `QuickLink, Redis off, uniform over ${linkCount} codes`, server: noRedis, load: uniform(linkCount) },
-    { name: 'scan', what: 'QuickLink, distinct absent codes (404)', server: raw, load: { paths: { kind: 'distinct', prefix: 'no-' }, headers: [], statuses: [404] } },
+    { name: 'scan', what: 'QuickLink, distinct absent codes (404)', server: raw, load: { paths: { kind: 'distinct', prefix: 'no-' }, headers: [], status: 404 } },
     { name: 'create', what: 'QuickLink, create a link (API)', server: raw, load: create },
     { name: 'two', what: 'QuickLink, tier-1 hit, front door, 2 workers', server: two, load: hot, spread: true },
-    ...(await visitorSubjects(arena, servers, net, bare)),
+    ...seen.flatMap(({ ours, http: beside, net: floor }) => [ours, beside, ...(floor ? [floor] : [])]),
   ] // prettier-ignore
 }
 
-/** For each shape QuickLink, bare `node:http` and the bare socket, next to each other in time. */
-async function visitorSubjects(
-  arena: Pick<Arena, 'peer'>,
-  servers: Servers,
-  net: Subject['server'],
-  bare: Subject['server'],
-): Promise<Subject[]> {
-  const netClose = await arena.peer('netClose')
+/** A shape of request, as QuickLink and its floors are asked it. */
+export interface Visit {
+  readonly shape: Shape
+  readonly ours: Subject
+  readonly http: Subject
+  /** Not behind a proxy, which does not ask all that it is asked. */
+  readonly net: Subject | undefined
+}
+
+export async function visits(
+  arena: Arena,
+  some: readonly Shape[],
+  servers: Visited,
+  bare: Contestant,
+  floors?: { net: Contestant; netClose: Contestant },
+): Promise<Visit[]> {
   const { cut } = servers
   const away: Subject['around'] = async (measure) => {
     await cut.refuse()
     return measure().finally(() => cut.pass())
   }
-  return shapes.flatMap((shape) => {
-    const { name, what, load, server = 'visitors' } = shape
-    return [
-      { name, what: `QuickLink: ${what}`, server: servers[server], load, ...(server === 'cutOff' ? { around: away } : {}) },
-      { name: floorOf('http', shape), what: `bare \`node:http\`: ${what}`, server: bare, load },
-      { name: floorOf('net', shape), what: `bare socket: ${what}`, server: load.closes ? netClose : net, load },
-    ] // prettier-ignore
-  })
+  const made: Visit[] = []
+  for (const shape of some) {
+    const { name, what, load, server = 'visitors', proxy } = shape
+    const reach = (contestant: Contestant): Promise<Contestant> | Contestant =>
+      proxy === undefined ? contestant : arena.behind(proxy, contestant)
+    const net = proxy === undefined ? floors?.[load.closes ? 'netClose' : 'net'] : undefined
+    made.push({
+      shape,
+      ours: { name, what: `QuickLink: ${what}`, server: await reach(servers[server]), load, ...(server === 'cutOff' ? { around: away } : {}) },
+      http: { name: floorOf('http', shape), what: `bare \`node:http\`: ${what}`, server: await reach(bare), load },
+      net: net && { name: floorOf('net', shape), what: `bare socket: ${what}`, server: net, load },
+    }) // prettier-ignore
+  }
+  return made
 }
 
-/** Nothing is worth measuring that answers something else. */
-export async function checkAnswers(subjects: readonly Subject[]): Promise<void> {
+export async function checkAll(subjects: readonly Subject[]): Promise<void> {
   for (const { name, server, load } of subjects) {
-    const { body } = load
-    const type = body === undefined ? {} : { 'Content-Type': 'application/json' }
-    const headers = { ...Object.fromEntries(load.headers), ...type }
-    const method = body === undefined ? 'GET' : 'POST'
-    const { status } = await ask(server.url, examplePath(load), { method, body, headers })
-    if (status !== load.statuses[0]) throw new Error(`${name} was answered ${status} instead of ${load.statuses[0]}`)
+    await checkAnswers(server.url, load).catch((error: unknown) => {
+      throw new Error(`${name} was not answered as it should be`, { cause: error })
+    })
   }
 }
 
