@@ -62,8 +62,10 @@ module.exports = {
     door('pino', '^server/telemetry/'),
     door('pino-pretty', '^server/telemetry/'),
     door('express', '^server/((redirect|links|tenants|api)/|coherence/api\\.ts$|limits/(hits-)?api\\.ts$|app\\.ts$)'),
-    door('lru-cache', '^server/(redirect/tier1|tenants/(keys|attempts)|limits/(absent-codes|shared-absences))'),
-    door('rate-limiter-flexible', '^server/limits/'),
+    door(
+      'lru-cache',
+      '^server/(redirect/tier1|tenants/(keys|attempts|directory)|limits/(absent-codes|shared-absences))',
+    ),
     door('proxy-addr', '^server/limits/client-address'),
   ],
   options: {

@@ -21,8 +21,6 @@ export interface RedisConnection {
   publish(channel: string, message: string): Promise<void>
   subscribe(channel: string, onMessage: (message: string) => void): void
   ping(): Promise<void>
-  /** For a library that brings commands of its own: the client, with the same options, deadlines not included. */
-  readonly client: object
   /** EVALSHA, re-loaded when Redis does not know it (it was restarted). */
   script(name: string, lua: string): (keys: readonly string[], args: readonly (string | number)[]) => Promise<unknown>
   close(): void
@@ -145,7 +143,6 @@ export function openRedis(target: RedisTarget, hooks: RedisHooks): RedisConnecti
   }
 
   return {
-    client,
     get ready() {
       return client.status === 'ready'
     },

@@ -2,7 +2,10 @@
 //
 // Bound: a window that is used up at its very end may be followed by a full one, so within any window's length fewer than
 // 2 x limit units are taken (at most 2 x limit - 1: the unit that opened the first window is older). Enough against abuse.
-import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible'
+import { readFileSync } from 'node:fs'
+import type { RedisConnection } from '../connections/redis.ts'
+
+const countLua = readFileSync(new URL('count_units.lua', import.meta.url), 'utf8')
 
 export interface Held {
   /** Units taken in this window. */
@@ -52,82 +55,59 @@ export interface MemoryCounters extends Counters {
 }
 
 export function memoryCounters(windowS: number): MemoryCounters {
-  const limiter = new RateLimiterMemory({ keyPrefix: '', points: Number.MAX_SAFE_INTEGER, duration: windowS })
-  const giveBack = async (key: string): Promise<void> => {
-    // Where no window is open, the library would open one that begins below zero.
-    if (((await limiter.get(key))?.consumedPoints ?? 0) > 0) await limiter.reward(key)
+  const windowMs = windowS * 1000
+  /** In the order in which they opened, which is that in which they end. */
+  const windows = new Map<string, { used: number; readonly endsAtMs: number }>()
+  const open = (key: string): { used: number; readonly endsAtMs: number } | undefined => {
+    const nowMs = performance.now()
+    for (const [oldest, { endsAtMs }] of windows) {
+      if (endsAtMs > nowMs) break
+      windows.delete(oldest)
+    }
+    return windows.get(key)
+  }
+  const heldIn = (window: { used: number; readonly endsAtMs: number } | undefined): Held =>
+    window ? { used: window.used, endsInMs: window.endsAtMs - performance.now() } : { used: 0, endsInMs: windowMs }
+  const giveBack = (key: string): Promise<void> => {
+    const window = open(key)
+    if (window && window.used > 0) window.used--
+    return Promise.resolve()
   }
   return {
-    async take(key, limit) {
-      const { consumedPoints: used, msBeforeNext: endsInMs } = await limiter.consume(key)
-      if (used <= limit) return granted({ used, endsInMs }, () => giveBack(key))
-      await giveBack(key)
-      return refused(limit, endsInMs)
+    take(key, limit) {
+      const window = open(key) ?? { used: 0, endsAtMs: performance.now() + windowMs }
+      if (window.used >= limit) return Promise.resolve(refused(limit, heldIn(window).endsInMs))
+      window.used++
+      windows.set(key, window)
+      return Promise.resolve(granted(heldIn(window), () => giveBack(key)))
     },
     giveBack,
-    async read(key) {
-      const held = await limiter.get(key)
-      return held ? { used: held.consumedPoints, endsInMs: held.msBeforeNext } : { used: 0, endsInMs: windowS * 1000 }
-    },
+    read: (key) => Promise.resolve(heldIn(open(key))),
   }
 }
-
-// The library's own script counts what it refuses, and takes a unit that is given back late off the next window.
-const takeIfItFits = `
-local used, units, limit = tonumber(redis.call('GET', KEYS[1]) or 0), tonumber(ARGV[1]), tonumber(ARGV[3])
-local too_much = units > 0 and used + units > limit
-if too_much or units < 0 and used <= 0 then
-  return {used + math.max(units, 0), math.max(redis.call('PTTL', KEYS[1]), 0)}
-end
-used = redis.call('INCRBY', KEYS[1], units)
-local ttl = redis.call('PTTL', KEYS[1])
-if ttl < 0 then
-  redis.call('EXPIRE', KEYS[1], ARGV[2])
-  ttl = 1000 * ARGV[2]
-end
-return {used, ttl}`
 
 /** Asks Redis, with a deadline; rejects when it cannot be asked. */
 export type AskRedis = <T>(work: () => Promise<T>) => Promise<T>
 
-export function redisCounters(client: object, ask: AskRedis, windowS: number): Counters {
-  // The library knows one limit per limiter. There are as many as tiers.
-  const limiters = new Map<number, RateLimiterRedis>()
-  const limiterOf = (limit: number): RateLimiterRedis => {
-    const known = limiters.get(limit)
-    if (known) return known
-    const limiter = new RateLimiterRedis({
-      storeClient: client,
-      keyPrefix: 'ql:v1:creates',
-      points: limit,
-      duration: windowS,
-      customIncrTtlLuaScript: takeIfItFits,
-    })
-    limiters.set(limit, limiter)
-    return limiter
+export function redisCounters(redis: Pick<RedisConnection, 'script'>, ask: AskRedis, windowS: number): Counters {
+  const count = redis.script('qlCountUnits', countLua)
+  /** 1: takes a unit. -1: gives one back. 0: looks. */
+  const change = async (key: string, units: 1 | 0 | -1, limit: number): Promise<Taken> => {
+    const reply = await ask(() => count([`ql:v1:creates:${key}`], [units, limit, windowS]))
+    if (!Array.isArray(reply) || reply.length !== 3 || !reply.every(Number.isSafeInteger)) {
+      throw new Error('Redis does not say what it counted')
+    }
+    const [yes, used, endsInMs] = reply as [number, number, number]
+    if (yes === 0) return refused(limit, endsInMs)
+    return granted({ used, endsInMs }, () => change(key, -1, limit))
   }
   return {
-    async take(key, limit) {
-      const limiter = limiterOf(limit)
-      const { consumedPoints: used, msBeforeNext: endsInMs } = await ask(() => limiter.consume(key).catch(orRefusal))
-      return used <= limit
-        ? granted({ used, endsInMs }, () => ask(() => limiter.reward(key)))
-        : refused(limit, endsInMs)
-    },
-    async read(key) {
-      const held = await ask(() => limiterOf(1).get(key))
-      return held ? { used: held.consumedPoints, endsInMs: held.msBeforeNext } : { used: 0, endsInMs: windowS * 1000 }
-    },
+    take: (key, limit) => change(key, 1, limit),
+    read: (key) => change(key, 0, 0),
   }
 }
 
-/** A refusal is an answer, not an error: only errors open the breaker. */
-function orRefusal(thrown: unknown): RateLimiterRes {
-  if (thrown instanceof RateLimiterRes) return thrown
-  throw thrown
-}
-
-/** The second counts while the first cannot be asked. (The library's own insurance would give back to the wrong one.) */
+/** The second counts while the first cannot be asked. What it granted goes back to it. */
 export const insured = (first: Counters, second: Counters): Counters => ({
   take: (key, limit) => first.take(key, limit).catch(() => second.take(key, limit)),
   read: (key) => first.read(key).catch(() => second.read(key)),

@@ -50,7 +50,7 @@ export function openLimits(config: Config, deps: LimitsDeps): Limits {
   const own = memoryCounters(limits.createWindowS)
   const inMemory = deps.counters ? insured(deps.counters, own) : own
   const inRedis = config.rateLimitStore === 'redis' && redis && ask
-  const counters = inRedis ? insured(redisCounters(redis.client, ask, limits.createWindowS), inMemory) : inMemory
+  const counters = inRedis ? insured(redisCounters(redis, ask, limits.createWindowS), inMemory) : inMemory
   const rateLimit = createRateLimit({ counters, tiers, aggregatePerHour: config.rateLimitAggregatePerHour })
 
   const quota = redis && ask && createTenantQuota({ sql, tiers, redis, ask, trusted: coherence.trusted })

@@ -53,7 +53,7 @@ const stores: [string, (windowS: number) => Counters | Promise<Counters>][] = [
     'Redis',
     async (windowS) => {
       await redis.unlinkMatching('ql:v1:creates:*')
-      return redisCounters(redis.client, askRedis(redis, breaker, 500), windowS)
+      return redisCounters(redis, askRedis(redis, breaker, 500), windowS)
     },
   ],
 ]
@@ -175,13 +175,22 @@ test('a primary process that does not answer is waited for as long as was said',
   expect(await takeMany(limit, acme, 60)).toBe(50)
 })
 
+test('a Redis that does not say what it counted is as good as none', async () => {
+  for (const reply of [null, 'OK', [1], [1, 'many', 3600], [1, 2, null]]) {
+    const senseless = redisCounters({ script: () => () => Promise.resolve(reply) }, (work) => work(), 3600)
+    await expect(senseless.take('x', 1)).rejects.toThrow('does not say')
+    await expect(senseless.read('x')).rejects.toThrow('does not say')
+    expect(await takeMany(rateLimit(insured(senseless, memoryCounters(3600))), acme, 60)).toBe(50)
+  }
+})
+
 describe('Redis dies', () => {
   // So long that the machine's own pauses are none beside it.
   const patienceMs = 1000
   test.each(['refuse', 'blackHole'] as const)('(%s) memory counts on, and nobody waits long', async (fault) => {
     await redis.unlinkMatching('ql:v1:creates:*')
     const ask = askRedis(redis, breaker, patienceMs)
-    const limit = rateLimit(insured(redisCounters(redis.client, ask, 3600), memoryCounters(3600)))
+    const limit = rateLimit(insured(redisCounters(redis, ask, 3600), memoryCounters(3600)))
     expect(await takeMany(limit, acme, 30)).toBe(30)
     await proxy[fault]()
     const beganMs = performance.now()
