@@ -168,10 +168,6 @@ export async function patchLink(sql: Sql, code: Code, scope: Scope, patch: LinkP
 export const deleteLink = (sql: Sql, code: Code, scope: Scope): Promise<LinkRow | undefined> =>
   updateOne(sql, 'deleted_at = now()', code, scope)
 
-/** Changes nothing, so that the triggers draw a new version and announce it. */
-export const touchLink = (sql: Sql, code: Code): Promise<LinkRow | undefined> =>
-  updateOne(sql, 'code = code', code, null)
-
 async function updateOne(
   sql: Sql,
   assignments: string,

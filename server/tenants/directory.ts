@@ -1,4 +1,5 @@
 // Who a tenant is, for those who have to know it with every request: remembered for half a second.
+import { LRUCache } from 'lru-cache'
 import type { Sql } from '../connections/postgres.ts'
 import { QuickLinkError } from '../errors.ts'
 import type { TierName } from '../limits/tiers.ts'
@@ -20,8 +21,8 @@ export interface Directory {
   forget(id: string): void
 }
 
-export function createDirectory(sql: Sql, nowMs: () => number = () => performance.now()): Directory {
-  const known = new Map<string, { tenant: TenantTerms; untilMs: number }>()
+export function createDirectory(sql: Sql): Directory {
+  const known = new LRUCache<string, TenantTerms>({ max: rememberedMax, ttl: rememberedMs })
   // Many ask at once; one question serves those that come meanwhile.
   const underWay = new Map<string, Promise<TenantTerms | undefined>>()
   const ask = (id: string): Promise<TenantTerms | undefined> => {
@@ -31,14 +32,12 @@ export function createDirectory(sql: Sql, nowMs: () => number = () => performanc
   }
   return {
     async get(id) {
-      const askedAtMs = nowMs()
+      const askedAtMs = performance.now()
       const remembered = known.get(id)
-      if (remembered && remembered.untilMs > askedAtMs) return remembered.tenant
-      known.delete(id)
+      if (remembered) return remembered
       const tenant = await ask(id)
       if (!tenant) throw new QuickLinkError('not_found', `There is no tenant ${id}.`)
-      if (known.size >= rememberedMax) known.delete(known.keys().next().value ?? '')
-      known.set(id, { tenant, untilMs: askedAtMs + rememberedMs })
+      known.set(id, tenant, { start: askedAtMs })
       return tenant
     },
     forget(id) {
