@@ -15,9 +15,7 @@ import { type Mode, chooseMode, currentMode } from './mode.ts'
 const env = process.env
 const places = placesFrom(env)
 const circumstances = { forced: env['MODE'], remembered: readText(places.modeFile) }
-const say = (line: string): void => {
-  console.log(line)
-}
+const say = (line: string): void => console.log(line)
 
 /** Both at once would fight for the port. */
 async function refuseOtherRunning(mode: Mode): Promise<void> {

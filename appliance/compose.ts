@@ -48,9 +48,7 @@ export async function docker(args: readonly string[], run: Run = {}): Promise<Ou
       errors = error.message
       resolve(127)
     })
-    child.once('close', (exit) => {
-      resolve(exit ?? 1)
-    })
+    child.once('close', (exit) => resolve(exit ?? 1))
   })
   await Promise.all(work)
   return { code, text, errors }

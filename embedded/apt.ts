@@ -18,9 +18,7 @@ export async function install(name: 'redis-server' | 'postgresql-15', logFile: s
   say(`Installing ${name} with apt (the distribution’s own service is not started)`)
   const service = name.replace(/-\d+$/, '')
   const hadService = existsSync(`/etc/systemd/system/multi-user.target.wants/${service}.service`)
-  const restore = (): void => {
-    removePolicy()
-  }
+  const restore = (): void => removePolicy()
   const interrupted = (): void => {
     restore()
     process.exit(130)
@@ -57,11 +55,7 @@ function apt(args: string[], logFile: string): Promise<boolean> {
   const child = spawn('apt-get', ['-o', 'DPkg::Lock::Timeout=120', ...args], { env, stdio: ['ignore', log, log] })
   closeSync(log)
   return new Promise((resolve) => {
-    child.once('error', () => {
-      resolve(false)
-    })
-    child.once('exit', (code) => {
-      resolve(code === 0)
-    })
+    child.once('error', () => resolve(false))
+    child.once('exit', (code) => resolve(code === 0))
   })
 }

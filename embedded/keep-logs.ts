@@ -21,7 +21,5 @@ function rotateAll(places: Places): void {
 const dataDir = process.env['DATA_DIR']
 if (cluster.isPrimary && dataDir) {
   const places = placesIn(dataDir)
-  setInterval(() => {
-    rotateAll(places)
-  }, everyMs).unref()
+  setInterval(() => rotateAll(places), everyMs).unref()
 }

@@ -6,9 +6,7 @@ import { rotate } from './paths.ts'
 
 test('of a log, as many old ones are kept as there are generations, and none is larger than the bound', () => {
   const dir = mkdtempSync(join(tmpdir(), 'quicklink-rotate-'))
-  onTestFinished(() => {
-    rmSync(dir, { recursive: true })
-  })
+  onTestFinished(() => rmSync(dir, { recursive: true }))
   const path = join(dir, 'x.log')
   const bound = { maxMb: 0.001, generations: 3 }
   expect(rotate(path, bound)).toBe(false)

@@ -9,9 +9,7 @@ const file = new URL('postgres-binaries.ts', import.meta.url).href
 
 test('two processes that copy the programs at once both have them, and leave one copy', { timeout: 60_000 }, async () => {
   const home = mkdtempSync(join(tmpdir(), 'quicklink-binaries-'))
-  onTestFinished(() => {
-    rmSync(home, { recursive: true })
-  })
+  onTestFinished(() => rmSync(home, { recursive: true }))
   const code = `const { installBinaries } = await import(${JSON.stringify(file)})
     console.log(installBinaries(${JSON.stringify(home)}))`
   const install = async (): Promise<string> => {

@@ -82,9 +82,7 @@ test('a taken port is seen, and another one is found below the range of outgoing
 
 test('symlinks that npm did not make are made, and those it made are left', () => {
   const dir = mkdtempSync(join(tmpdir(), 'quicklink-links-'))
-  releases.push(() => {
-    rmSync(dir, { recursive: true })
-  })
+  releases.push(() => rmSync(dir, { recursive: true }))
   mkdirSync(join(dir, 'native', 'lib'), { recursive: true })
   const links = [{ source: 'native/lib/libpq.so.5.18', target: 'native/lib/libpq.so' }]
   writeFileSync(join(dir, 'native', 'pg-symlinks.json'), JSON.stringify(links))

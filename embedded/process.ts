@@ -105,13 +105,9 @@ export async function start(options: Start): Promise<ChildProcess & { readonly p
 export function portProblem(port: number, host: string): Promise<string | undefined> {
   return new Promise((resolve) => {
     const server = createServer()
-    server.once('error', (error: NodeJS.ErrnoException) => {
-      resolve(error.code ?? error.message)
-    })
+    server.once('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message))
     server.listen({ port, host, exclusive: true }, () => {
-      server.close(() => {
-        resolve(undefined)
-      })
+      server.close(() => resolve(undefined))
     })
   })
 }

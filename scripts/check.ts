@@ -32,12 +32,8 @@ function run([command = '', ...args]: readonly string[]): Promise<{ code: number
     }
     child.stdout.on('data', hear)
     child.stderr.on('data', hear)
-    child.on('error', (error) => {
-      resolve({ code: 1, output: `${error.message}: run npm ci first` })
-    })
-    child.on('close', (code) => {
-      resolve({ code: code ?? 1, output })
-    })
+    child.on('error', (error) => resolve({ code: 1, output: `${error.message}: run npm ci first` }))
+    child.on('close', (code) => resolve({ code: code ?? 1, output }))
   })
 }
 

@@ -23,9 +23,7 @@ export interface BootResult extends Salt {
  * `goneBack`: the identity of a database that a Redis has seen a later state of.
  */
 export function boot(config: BootConfig, log: Log, goneBack?: string): Promise<BootResult> {
-  const onInfo = (message: string): void => {
-    log.info({}, message)
-  }
+  const onInfo = (message: string): void => log.info({}, message)
   return withDatabaseLock({ url: config.databaseUrl, connectMs: limits.dbConnectMs, onInfo }, async (sql) => {
     const highWater = await readHighWater(config.dataDir)
     const adoption = await adoptDatabase(sql, { highWater, goneBack })

@@ -68,9 +68,7 @@ describe('queues and pools', () => {
     // The primary's: health, upkeep, boot.
     expect(8 * connectionsPerWorker + 3).toBeLessThanOrEqual(97)
   })
-  test('two processes fit into 32,768 connections', () => {
-    expect(2 * limits.connections).toBeLessThanOrEqual(32_768)
-  })
+  test('two processes fit into 32,768 connections', () => expect(2 * limits.connections).toBeLessThanOrEqual(32_768))
   test('the longest line of a spool is read at once', () => {
     const rows = Array.from({ length: limits.clickLinks }, () => [2 ** 53, 2 ** 53, 2 ** 53] as const)
     const totals = { accepted: 2 ** 53, dropped: 2 ** 53 }

@@ -21,9 +21,7 @@ const probeMs = 1000
 
 function openMetrics(build: Build, takeDropped: () => number): Metrics {
   const metrics = createMetrics({ processMetrics: true, ...build })
-  metrics.onCollect(() => {
-    metrics.logDropped.inc(takeDropped())
-  })
+  metrics.onCollect(() => metrics.logDropped.inc(takeDropped()))
   return metrics
 }
 
@@ -55,9 +53,7 @@ async function primary(config: Config, { log, takeDropped, alone, write }: OpenL
         dataDir: config.dataDir,
         everyMs: limits.highWaterEveryMs,
         onGoneBack: () => boot(config, log),
-        onError: (err) => {
-          trouble.warn({ err }, 'how far the database has come could not be noted')
-        },
+        onError: (err) => trouble.warn({ err }, 'how far the database has come could not be noted'),
       })
     }
     return result
@@ -86,9 +82,7 @@ function keepUp(config: Config, log: Log, metrics: Metrics): void {
       (built) => {
         if (built.length > 0) log.info({ built }, 'built indexes')
       },
-      (error: unknown) => {
-        onFailure('indexes', error)
-      },
+      (error: unknown) => onFailure('indexes', error),
     )
     const own = { name: 'quicklink-upkeep', maxConnections: 1, queryMs: limits.upkeepMs }
     const db = openPostgres({ url, connectMs, ...own, onError: () => undefined })

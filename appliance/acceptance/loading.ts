@@ -12,9 +12,7 @@ function steady(): Promise<string> {
     const child = spawn(process.execPath, ['loadtest/load/load.ts'], { cwd: projectDir, env })
     let text = ''
     for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (text += chunk.toString()))
-    child.once('close', () => {
-      resolve(text)
-    })
+    child.once('close', () => resolve(text))
   })
 }
 

@@ -52,9 +52,7 @@ export const leftOver = async (): Promise<string[]> => {
 }
 
 export async function removeAll(): Promise<void> {
-  await down('-v').catch((error: unknown) => {
-    console.log(String(error))
-  })
+  await down('-v').catch((error: unknown) => console.log(String(error)))
   rmSync(dataDir, { recursive: true, force: true })
 }
 
@@ -67,9 +65,7 @@ export function make(name: string, env: NodeJS.ProcessEnv = {}): Promise<{ code:
     })
     let text = ''
     for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (text += chunk.toString()))
-    child.once('close', (code) => {
-      resolve({ code: code ?? 1, text })
-    })
+    child.once('close', (code) => resolve({ code: code ?? 1, text }))
   })
 }
 
@@ -86,9 +82,7 @@ export function visit(path: string): Promise<Visited> {
     const asking = request({ host: '127.0.0.1', port, path, agent, timeout: 10_000 }, (answer) => {
       let body = ''
       answer.setEncoding('utf8').on('data', (chunk: string) => (body += chunk))
-      answer.once('end', () => {
-        resolve({ status: answer.statusCode ?? 0, location: answer.headers.location, body })
-      })
+      answer.once('end', () => resolve({ status: answer.statusCode ?? 0, location: answer.headers.location, body }))
     })
     asking.once('timeout', () => asking.destroy(new Error('no answer within 10 s')))
     asking.once('error', reject)

@@ -119,9 +119,7 @@ async function listen(server: Server, host: string, port: number): Promise<void>
 async function stopListening(server: Server, cut: () => void): Promise<void> {
   const closed = new Promise<void>((resolve) => {
     // It also answers, with an error, when it was not listening.
-    server.close(() => {
-      resolve()
-    })
+    server.close(() => resolve())
   })
   cut()
   await closed
@@ -189,9 +187,7 @@ class Link {
 
   #watch(socket: Socket): void {
     // What one side suffers, the other side feels: a reset is passed on as a reset.
-    socket.on('error', () => {
-      this.reset()
-    })
+    socket.on('error', () => this.reset())
     socket.on('close', () => {
       if (!this.#target || (this.#client.destroyed && this.#target.destroyed)) this.#gone()
     })
@@ -224,12 +220,8 @@ class Direction {
     from.on('data', (bytes: Buffer) => {
       if (!this.drops()) this.#push(bytes)
     })
-    from.on('end', () => {
-      this.#push(undefined)
-    })
-    to.on('drain', () => {
-      this.pump()
-    })
+    from.on('end', () => this.#push(undefined))
+    to.on('drain', () => this.pump())
   }
 
   stop(): void {
@@ -249,12 +241,7 @@ class Direction {
     }
     const next = this.#queue[0]
     if (next && !this.#to.writableNeedDrain) {
-      this.#timer = setTimeout(
-        () => {
-          this.pump()
-        },
-        Math.ceil(next.dueMs - nowMs),
-      )
+      this.#timer = setTimeout(() => this.pump(), Math.ceil(next.dueMs - nowMs))
     }
     if (this.#queuedBytes > maxQueuedBytes) this.#from.pause()
     else this.#from.resume()

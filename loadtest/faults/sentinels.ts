@@ -100,9 +100,7 @@ const ask = (port: number, command: string): Promise<string> =>
       .setEncoding('utf8')
       .setTimeout(500, () => socket.destroy())
     socket.on('data', (text: string) => (answer += text)).on('error', () => undefined)
-    socket.on('close', () => {
-      resolve(answer.trim())
-    })
+    socket.on('close', () => resolve(answer.trim()))
     socket.end(`${command}\r\n`)
   })
 

@@ -101,9 +101,7 @@ export function runK6(k6: K6, name: string, env: K6Env, answers: Answers): K6Run
   return {
     pid: () => run.pid(child.pid),
     ended,
-    stop: () => {
-      run.stop(child)
-    },
+    stop: () => run.stop(child),
   }
 }
 

@@ -136,9 +136,7 @@ test('DATASET is a number of links, in thousands or millions too, and nothing el
   for (const text of ['', '0', '1.5m', 'many', '11m', '1e3']) expect(() => linksIn(text)).toThrow(/^DATASET is .*10m/)
 })
 
-test("Go's durations", () => {
-  expect(['1m30s', '500ms', '1h0m0s', '3s'].map(secondsOf)).toEqual([90, 0.5, 3600, 3])
-})
+test("Go's durations", () => expect(['1m30s', '500ms', '1h0m0s', '3s'].map(secondsOf)).toEqual([90, 0.5, 3600, 3]))
 
 const report = (p99: number, share: number): Report => ({
   kind: 'load', name: 'steady', title: 'A day.', at: '2030-01-02T03:04:05Z', commit: 'abc', verdict: 'PASS',

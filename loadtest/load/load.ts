@@ -16,9 +16,7 @@ import { findTarget, type Target } from './target.ts'
 
 const env = process.env
 const isShort = env['SHORT'] === 'yes'
-const say = (line: string): void => {
-  console.log(line)
-}
+const say = (line: string): void => console.log(line)
 
 /** What the scripts understand, as far as it is set. */
 const knobs = ['RATE', 'SECONDS', 'ZIPF', 'TIMES', 'SCAN_RATE', 'WRITE_RATE']

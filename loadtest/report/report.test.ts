@@ -9,9 +9,7 @@ import { judge, type Chart, type Check, type Report } from './report.ts'
 import { writeReport } from './write.ts'
 
 const dir = mkdtempSync(join(tmpdir(), 'quicklink-report-'))
-afterAll(() => {
-  rmSync(dir, { recursive: true })
-})
+afterAll(() => rmSync(dir, { recursive: true }))
 
 const kept: Check = { claim: 'p99', promised: '≤ 5 ms', measured: '2 ms', ok: true }
 const broken: Check = { claim: 'wrong destinations', promised: '0', measured: '3', ok: false }

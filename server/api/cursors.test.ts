@@ -32,6 +32,4 @@ test.each([
   ['cut short', cursors.seal(list, 7).slice(0, -1)],
   ['of nothing', ''],
   ['with white space', `${cursors.seal(list, 7)} `],
-])('a cursor %s is refused', (_, cursor) => {
-  expect(() => cursors.open(list, cursor)).toThrow('nextCursor')
-})
+])('a cursor %s is refused', (_, cursor) => expect(() => cursors.open(list, cursor)).toThrow('nextCursor'))

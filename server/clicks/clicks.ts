@@ -103,9 +103,7 @@ class Way {
     await this.#writing
     let late: NodeJS.Timeout | undefined
     await Promise.race([
-      this.#finish().catch((error: unknown) => {
-        this.#options.onError(error, 'the click spool could not be closed')
-      }),
+      this.#finish().catch((error: unknown) => this.#options.onError(error, 'the click spool could not be closed')),
       new Promise<void>((resolve) => (late = setTimeout(resolve, this.#options.stopMs))),
     ])
     clearTimeout(late)
@@ -164,9 +162,7 @@ class Way {
   #senderOf(spool: Spool): Sender {
     const { sql, onPersisted, onDamaged } = this.#options
     const sender: Sender = new Sender(spool, sql, {
-      onProgress: () => {
-        this.#report(sender, false)
-      },
+      onProgress: () => this.#report(sender, false),
       onPersisted,
       onDamaged,
     })

@@ -57,9 +57,7 @@ export function openClicks(config: Config, deps: ClicksDeps): OpenClicks {
       trusted: coherence.trusted,
       codes: () => [...(popularity?.hot() ?? []), ...deps.codes()],
       maxLinks: limits.warmLinks,
-      onWarmed: (links) => {
-        log.info({ links }, 'Redis was empty and has the most wanted links again')
-      },
+      onWarmed: (links) => log.info({ links }, 'Redis was empty and has the most wanted links again'),
     })
   const clicks = startClicks({
     sql,
@@ -76,13 +74,9 @@ export function openClicks(config: Config, deps: ClicksDeps): OpenClicks {
       metrics.spoolDamaged.inc(lines)
       log.warn({ lines }, 'batches of the click spool were torn or damaged, and are skipped')
     },
-    onError: (err, what) => {
-      trouble.warn({ err }, what)
-    },
+    onError: (err, what) => trouble.warn({ err }, what),
   })
-  metrics.onCollect(() => {
-    metrics.clicksSpooled.set(clicks.spooled)
-  })
+  metrics.onCollect(() => metrics.clicksSpooled.set(clicks.spooled))
   return {
     tally: clicks.tally,
     hit: clicks.hit,

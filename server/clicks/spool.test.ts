@@ -20,9 +20,7 @@ import { Spool, spooledBytes, takeOver, type Position } from './spool.ts'
 let root: string
 beforeEach(() => {
   root = mkdtempSync(join(tmpdir(), 'quicklink-spool-'))
-  return () => {
-    rmSync(root, { recursive: true, force: true })
-  }
+  return () => rmSync(root, { recursive: true, force: true })
 })
 
 const batch = (number: number, rows: Spooled['rows'] = [[7, number, 0]]): Spooled => ({

@@ -10,9 +10,7 @@ export class DeadlineExceeded extends Error {
 export function withDeadline<T>(promise: Promise<T>, ms: number, what: string): Promise<T> {
   return new Promise<T>((resolve, reject) => {
     const timer = setTimeout(() => {
-      setImmediate(() => {
-        reject(new DeadlineExceeded(`${what} took longer than ${ms} ms`))
-      })
+      setImmediate(() => reject(new DeadlineExceeded(`${what} took longer than ${ms} ms`)))
     }, ms)
     promise.then(
       (value) => {

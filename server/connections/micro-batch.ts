@@ -40,9 +40,7 @@ export function microBatch<K, V>(load: (keys: K[]) => Promise<readonly V[]>, bou
   const run = async (batch: Waiting<K, V>[]): Promise<void> => {
     try {
       const values = await load(batch.map((waiting) => waiting.key))
-      batch.forEach((waiting, i) => {
-        waiting.resolve(values[i] as V)
-      })
+      batch.forEach((waiting, i) => waiting.resolve(values[i] as V))
     } catch (error) {
       for (const waiting of batch) waiting.reject(error)
     } finally {

@@ -192,9 +192,7 @@ export function openRedis(target: RedisTarget, hooks: RedisHooks): RedisConnecti
       listening.on('ready', () => {
         listening.subscribe(channel).catch(hooks.onError)
       })
-      listening.on('message', (_channel, message: string) => {
-        onMessage(message)
-      })
+      listening.on('message', (_channel, message: string) => onMessage(message))
     },
     async ping() {
       await timed('ping', client.ping())

@@ -52,9 +52,7 @@ test.each([
   ['FE80::1', 'fe80:0:0:0'],
   ['192.0.2.1', '192.0.2.1'],
   ['', ''],
-])('%s belongs to %s', (address, subscriber) => {
-  expect(subscriberOf(address)).toBe(subscriber)
-})
+])('%s belongs to %s', (address, subscriber) => expect(subscriberOf(address)).toBe(subscriber))
 
 test('loopback is never held to it by default, and a list may name others', () => {
   const { codes } = setUp({ NOT_FOUND_PER_MINUTE: '1' })

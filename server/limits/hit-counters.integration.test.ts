@@ -34,9 +34,7 @@ beforeEach(async () => {
   url = await freshRedis()
   ;({ redis, counters } = await connect(url))
   await counters.prepare()
-  return () => {
-    redis.close()
-  }
+  return () => redis.close()
 })
 
 describe('a counter', () => {

@@ -77,9 +77,7 @@ class Quota implements HitQuota {
 
   constructor(deps: HitQuotaDeps) {
     this.#deps = deps
-    this.#timer = setInterval(() => {
-      this.#returnIdle()
-    }, deps.bounds.lookEveryMs)
+    this.#timer = setInterval(() => this.#returnIdle(), deps.bounds.lookEveryMs)
     this.#timer.unref()
   }
 

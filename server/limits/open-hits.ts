@@ -68,9 +68,7 @@ export function openHits(config: Pick<Config, 'dbTimeoutMs' | 'hitQuotaUngrantab
     acquire: (lease, isWanted) => quota.acquire(lease, isWanted),
     look: (lease) => quota.look(lease),
     secondsToMonthEnd: () => quota.secondsToMonthEnd(),
-    clockMoved: () => {
-      quota.clockMoved()
-    },
+    clockMoved: () => quota.clockMoved(),
     get leases() {
       return quota.leases
     },

@@ -78,9 +78,7 @@ export function openLimits(config: Config, deps: LimitsDeps): Limits {
       atOnce: limits.absencesAtOnce,
       onUnheeded: deps.onUnheeded,
       nowMs: Date.now,
-      onBlocked: () => {
-        deps.onRateLimited('address')
-      },
+      onBlocked: () => deps.onRateLimited('address'),
     }),
     rooms: [
       limitsRouter({ sql: deps.api, directory, tiers, rateLimit, quotaSync }),
@@ -103,9 +101,7 @@ function startNights(nightly: QuotaSync['nightly'], onError: LimitsDeps['onError
   const timer = setInterval(() => {
     // A night of many tenants may last longer than the interval.
     running ??= nightly(() => isOver)
-      .catch((error: unknown) => {
-        onError(error, 'the nightly sync of quotas failed')
-      })
+      .catch((error: unknown) => onError(error, 'the nightly sync of quotas failed'))
       .finally(() => {
         running = undefined
       })

@@ -39,9 +39,7 @@ afterAll(async () => {
 function throughPrimary(windowS: number): Counters {
   const desk = createCounterDesk(windowS)
   const worker = new PrimaryCounters((question) => {
-    void desk(structuredClone(question)).then((answer) => {
-      worker.heard(structuredClone(answer))
-    })
+    void desk(structuredClone(question)).then((answer) => worker.heard(structuredClone(answer)))
   }, 100)
   return worker
 }

@@ -19,9 +19,7 @@ beforeAll(async () => {
   redis = openRedis(target, { onError: ignore, onCommand: ignore })
   scripts = loadScripts(redis)
   await waitFor(() => redis.ready)
-  return () => {
-    redis.close()
-  }
+  return () => redis.close()
 })
 
 const usedInRedis = async (): Promise<number> => Number((await redis.getEach([`quota:tenant:${tenant}:used`]))[0])

@@ -9,9 +9,7 @@ import { defaultTiers } from './tiers.ts'
 const tiersOf = (env: Record<string, string>) =>
   loadConfig({ DATABASE_URL: 'postgres://localhost/quicklink', ...env }).tiers
 
-test('without a word the tiers are those of the documentation', () => {
-  expect(tiersOf({})).toEqual(defaultTiers)
-})
+test('without a word the tiers are those of the documentation', () => expect(tiersOf({})).toEqual(defaultTiers))
 
 test('single numbers can be overridden, by the environment or a file; null is no limit', () => {
   const changed = tiersOf({

@@ -139,9 +139,7 @@ export class Crew<Boot> {
       this.#options.log.warn({ err: error, worker: worker.process.pid }, 'a worker could not be spoken to')
     })
     // Not 'exit': its last lines come before this.
-    worker.process.once('close', (code, signal) => {
-      this.#left(slot, worker, { code, signal })
-    })
+    worker.process.once('close', (code, signal) => this.#left(slot, worker, { code, signal }))
   }
 
   #heard(slot: Slot, worker: Worker): void {
@@ -157,9 +155,7 @@ export class Crew<Boot> {
       return
     }
     this.#dismiss(slot)
-    slot.standIn = new StandIn(handle, (socket) => {
-      this.#give(socket)
-    })
+    slot.standIn = new StandIn(handle, (socket) => this.#give(socket))
   }
 
   #dismiss(slot: Slot): void {
@@ -224,9 +220,7 @@ export class Crew<Boot> {
       { worker: worker.process.pid, ...how, livedMs: Math.round(livedMs), delayMs },
       'a worker ended and will be replaced',
     )
-    slot.respawn = setTimeout(() => {
-      this.#fill(slot)
-    }, delayMs)
+    slot.respawn = setTimeout(() => this.#fill(slot), delayMs)
   }
 }
 

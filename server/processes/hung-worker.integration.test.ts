@@ -11,11 +11,7 @@ const visit = ({ url }: Running): Promise<number> =>
   new Promise((resolve, reject) => {
     const asked = request(url, { agent: false }, (answer) => {
       let text = ''
-      answer
-        .on('data', (chunk) => (text += String(chunk)))
-        .once('end', () => {
-          resolve(Number(text))
-        })
+      answer.on('data', (chunk) => (text += String(chunk))).once('end', () => resolve(Number(text)))
     })
     asked.once('error', reject).end()
   })

@@ -9,9 +9,7 @@ import { get, start, startReady, statusOf, total, until, type Running } from './
 
 function folder(): string {
   const dir = mkdtempSync(join(tmpdir(), 'quicklink-log-'))
-  onTestFinished(() => {
-    rmSync(dir, { recursive: true, force: true })
-  })
+  onTestFinished(() => rmSync(dir, { recursive: true, force: true }))
   return dir
 }
 
@@ -22,9 +20,7 @@ function pipe(flags: number): number {
 }
 
 function opened(fd: number): number {
-  onTestFinished(() => {
-    closeSync(fd)
-  })
+  onTestFinished(() => closeSync(fd))
   return fd
 }
 

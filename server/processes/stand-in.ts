@@ -46,9 +46,7 @@ export class StandIn {
     this.accept()
     setTimeout(() => {
       // Not before what has arrived by now is accepted.
-      setImmediate(() => {
-        this.close()
-      })
+      setImmediate(() => this.close())
     }, clearMs)
   }
 }

@@ -42,9 +42,7 @@ process.on('uncaughtException', (error) => {
 
 const openMetrics = (): Metrics => {
   const metrics = createMetrics()
-  metrics.onCollect(() => {
-    metrics.logDropped.inc(takeDropped())
-  })
+  metrics.onCollect(() => metrics.logDropped.inc(takeDropped()))
   return metrics
 }
 

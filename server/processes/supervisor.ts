@@ -64,9 +64,7 @@ export async function supervise<Boot>(config: Config, deps: SupervisorDeps<Boot>
   const ending = Promise.withResolvers<Ending>()
   for (const signal of stopSignals) {
     // Stays installed: a second signal must not cut the clean stop short.
-    process.on(signal, () => {
-      ending.resolve({ stop: signal })
-    })
+    process.on(signal, () => ending.resolve({ stop: signal }))
   }
   const all: Supervision<Boot> = {
     config,
@@ -87,9 +85,7 @@ export async function supervise<Boot>(config: Config, deps: SupervisorDeps<Boot>
   const ops = await startOps(all)
   const crew = gather(all)
   all.crew = crew
-  metrics.onCollect(() => {
-    metrics.workersServing.set(crew.slots.filter(answers).length)
-  })
+  metrics.onCollect(() => metrics.workersServing.set(crew.slots.filter(answers).length))
   void keepBooting(all)
 
   const end = await ending.promise

@@ -49,9 +49,7 @@ const tell = (message: ToPrimary, handle?: ListenHandle): Promise<void> =>
       return
     }
     // Node sends any handle of a socket, but its types only know whole servers, which would begin to accept.
-    process.send(message, handle as Server | undefined, undefined, () => {
-      resolve()
-    })
+    process.send(message, handle as Server | undefined, undefined, () => resolve())
   })
 
 export async function work<Boot>(config: Config, deps: WorkerDeps<Boot>): Promise<void> {
@@ -63,9 +61,7 @@ export async function work<Boot>(config: Config, deps: WorkerDeps<Boot>): Promis
   let stopping = false
   const reporter = new Reporter(metrics.registry, () => app?.status() ?? {}, tell)
   const report = (request?: number): Promise<void> =>
-    reporter.report(request).catch((error: unknown) => {
-      log.error({ err: error }, 'the metrics could not be reported')
-    })
+    reporter.report(request).catch((error: unknown) => log.error({ err: error }, 'the metrics could not be reported'))
 
   const stop = async (): Promise<void> => {
     if (stopping) return

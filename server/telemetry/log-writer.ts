@@ -161,9 +161,7 @@ function standardOutput(): Output {
   }
 }
 
-const always = (then: () => void): void => {
-  then()
-}
+const always = (then: () => void): void => then()
 
 function fileOutput(path: string, lookMs: number): Output {
   const mode = 0o600

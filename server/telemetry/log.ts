@@ -48,9 +48,7 @@ export function openLog(config: LogOptions & { readonly logFile: string | undefi
   const writer = openLogWriter(config.logFile)
   if (config.logFile !== undefined || !isatty(1)) return { log: createLog(config, writer), ...writer }
   const pretty = prettyFactory({ ignore: 'pid', translateTime: 'SYS:HH:MM:ss.l' })
-  const write = (line: string): void => {
-    writer.write(pretty(line))
-  }
+  const write = (line: string): void => writer.write(pretty(line))
   return { log: createLog(config, { ...writer, write }), ...writer }
 }
 

@@ -79,9 +79,7 @@ test('a breaker is in one state, and only changes are transitions', async () => 
 test('gauges are read when somebody collects', async () => {
   const metrics = createMetrics()
   let age = 0
-  metrics.onCollect(() => {
-    metrics.trustAge.set(++age)
-  })
+  metrics.onCollect(() => metrics.trustAge.set(++age))
   expect(await lines(metrics)).toContain('quicklink_trust_age_seconds 1')
   expect(await lines(metrics)).toContain('quicklink_trust_age_seconds 2')
 })

@@ -71,9 +71,7 @@ export async function startOpsServer(host: string, port: number, sources: OpsSou
     }
     const path = (request.url ?? '').split('?', 1)[0] ?? ''
     answer(path, sources).then(
-      (page) => {
-        write(response, page)
-      },
+      (page) => write(response, page),
       (error: unknown) => {
         sources.onError(error)
         write(response, json(500, { status: 'failed' }))
@@ -93,9 +91,7 @@ export async function startOpsServer(host: string, port: number, sources: OpsSou
     port: (server.address() as AddressInfo).port,
     close: () =>
       new Promise((resolve) => {
-        server.close(() => {
-          resolve()
-        })
+        server.close(() => resolve())
         server.closeAllConnections()
       }),
   }

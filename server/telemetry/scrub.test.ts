@@ -13,9 +13,7 @@ test.each([
   ['https://h/p?q=1?r=2 /s?', 'https://h/p?*** /s?'],
   ['why? a?b/c?d /x/y?z', 'why? a?b/c?*** /x/y?***'],
   ['nothing to hide: 10:30, a//b', 'nothing to hide: 10:30, a//b'],
-])('%s is logged as %s', (text, shown) => {
-  expect(scrub(text)).toBe(shown)
-})
+])('%s is logged as %s', (text, shown) => expect(scrub(text)).toBe(shown))
 
 test('a JSON line stays one, whatever is in it', () => {
   const secrets = fc.constantFrom(

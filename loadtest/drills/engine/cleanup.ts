@@ -92,6 +92,4 @@ export async function takeDown(dir: string): Promise<void> {
 }
 
 /** Processes of Postgres may still be writing while they end. */
-const remove = (dir: string): void => {
-  rmSync(dir, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 })
-}
+const remove = (dir: string): void => rmSync(dir, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 })
