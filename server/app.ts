@@ -1,6 +1,5 @@
 // The composition root of one worker: the only file that knows every room. What is acquired is released in reverse.
 // Long because it is: every room meets the others here, and nowhere else.
-import type { RequestListener } from 'node:http'
 import express from 'express'
 import { preparation, type BootResult } from './boot.ts'
 import type { ClicksReport } from './clicks/books.ts'
@@ -22,16 +21,16 @@ import { openHits } from './limits/open-hits.ts'
 import { openLimits } from './limits/open.ts'
 import type { AbsenceChannel } from './limits/shared-absences.ts'
 import { openRedisTier } from './redis-tier.ts'
-import { createRedirectHandler, type RedirectDeps, type RedirectHandler } from './redirect/handler.ts'
 import { listen, type Listener } from './redirect/listener.ts'
-import { answerProblem } from './redirect/pages.ts'
+import { Decisions } from './redirect/outcome.ts'
+import { Page, smallPages } from './redirect/pages.ts'
 import { createResolver } from './redirect/resolve.ts'
 import { createTier1 } from './redirect/tier1-local.ts'
 import { createTier2, noTier2 } from './redirect/tier2-redis.ts'
 import { createTier3 } from './redirect/tier3-postgres.ts'
 import type { Log } from './telemetry/log.ts'
 import type { Metrics } from './telemetry/metrics.ts'
-import { sparing, type Lines } from './telemetry/sparing.ts'
+import { sparing } from './telemetry/sparing.ts'
 
 export interface App extends Pick<Listener, 'port' | 'handle' | 'adopt'> {
   status(): Record<string, unknown>
@@ -52,8 +51,8 @@ export interface AppDeps {
   readonly reportClicks?: (report: ClicksReport) => void
 }
 
-const noSuchApi = new QuickLinkError('not_found', 'There is no such API: it is under /api/v1.')
-const apiStarting = unavailable('The API is not ready: Postgres has not been reached yet.')
+const noSuchApi = Page.of(new QuickLinkError('not_found', 'There is no such API: it is under /api/v1.'))
+const apiStarting = Page.of(unavailable('The API is not ready: Postgres has not been reached yet.'))
 
 type Release = () => Promise<void> | void
 
@@ -192,23 +191,20 @@ async function compose(
     },
   })
   releases.push(held.close)
-  const redirectDeps: RedirectDeps = {
+  const saidSparingly = sparing(log, limits.strangersLineMs)
+  const decisions = new Decisions({
     resolver,
+    nowMs: Date.now,
     clicks,
     hits,
-    nowMs: Date.now,
-    onAnswer: (status, seconds, source) => {
-      metrics.redirect(status, seconds)
-      if (source === 'local') metrics.localHit()
-      else if (source === 'redis') metrics.cacheHit.inc({ tier: 'redis' })
-      else if (source !== undefined) metrics.cacheMiss.inc()
-    },
+    absentCodes,
     onShed: () => {
       metrics.shed.inc({ reason: 'flights' })
     },
-    absentCodes,
-  }
-  const redirects = createRedirectHandler(redirectDeps)
+    onError: (error) => {
+      saidSparingly.error({ err: error }, 'a redirect failed')
+    },
+  })
 
   const api = express.Router()
   const answers = createAnswers(() => {
@@ -223,11 +219,20 @@ async function compose(
     const mine = { answers, onGuesser, admission, termsOf, rooms: [cache, hits.room, ...rooms] }
     api.use(apiRouter({ config, log, sql: databases.api, boot: booted, preparation: prepared, announcer, ...mine }))
   })
-  const saidSparingly = sparing(log, limits.strangersLineMs)
   const server = await listen(config, {
-    ...redirectDeps,
-    redirects,
-    pages: createPages(redirects, createApi(api), saidSparingly),
+    decisions,
+    small: smallPages(config.rootUrl),
+    clicks,
+    api: createApi(api),
+    onAnswer: (status, seconds, source) => {
+      metrics.redirect(status, seconds)
+      if (source === 'local') metrics.localHit()
+      else if (source === 'redis') metrics.cacheHit.inc({ tier: 'redis' })
+      else if (source !== undefined) metrics.cacheMiss.inc()
+    },
+    onHandedOver: (reason) => {
+      metrics.handovers.inc({ reason })
+    },
     countedAs: connectionsCountedAs(config),
     isCrowded: () => answers.isCrowded,
     onLetGo: () => {
@@ -293,22 +298,10 @@ function createApi(api: express.Router): express.Express {
   // As a proxy's rule for /api/ reads it.
   app.enable('case sensitive routing')
   app.use('/api/v1', api, (req, res) => {
-    answerProblem(req, res, apiStarting)
+    apiStarting.send(req, res)
   })
   app.use((req, res) => {
-    answerProblem(req, res, noSuchApi)
+    noSuchApi.send(req, res)
   })
   return app
 }
-
-/** Express is for the API: a redirect has no use for it, and it costs as much as the rest of a 404. */
-const createPages =
-  (redirects: RedirectHandler, api: express.Express, log: Lines): RequestListener =>
-  (req, res) => {
-    if (/^\/api(?:[/?]|$)/.test(req.url ?? '')) api(req, res)
-    else
-      redirects.handle(req, res).catch((error: unknown) => {
-        log.error({ err: error }, 'a redirect failed')
-        res.destroy()
-      })
-  }

@@ -99,6 +99,7 @@ export const settings = {
   opsPort: whole(9464, 0, 65535, 'health and metrics; never published'),
   opsHost: text('127.0.0.1', 'loopback, so that metrics are not public by accident'),
   publicUrl: url(['http:', 'https:'], undefined, 'what short URLs begin with; without it http://localhost:$PORT'),
+  rootUrl: url(['http:', 'https:'], undefined, 'where / leads; without it a small page says what this is'),
   databaseUrl: url(['postgres:', 'postgresql:'], undefined, 'the truth'),
   redisUrl: url(['redis:', 'rediss:', 'unix:'], undefined, 'the shared cache; without it the Redis tier is off'),
   redisSentinels: hosts('Sentinels to ask for the primary, instead of REDIS_URL'),
@@ -159,7 +160,7 @@ type Settings = typeof settings
 type ValueOf<K extends keyof Settings> = z.output<Settings[K]['schema']>
 /** Settings that may stay unset; `loadConfig` fills the others that have no fallback from what is known. */
 type Optional =
-  | 'redisUrl' | 'redisSentinels' | 'redisSentinelName' | 'redisPassword' | 'ownerKey' | 'codeSalt' | 'logFile' // prettier-ignore
+  | 'rootUrl' | 'redisUrl' | 'redisSentinels' | 'redisSentinelName' | 'redisPassword' | 'ownerKey' | 'codeSalt' | 'logFile' // prettier-ignore
 
 export type Config = { readonly [K in Exclude<keyof Settings, Optional>]: ValueOf<K> } & {
   readonly [K in Optional]: ValueOf<K> | undefined

@@ -6,6 +6,8 @@ import { createServer } from 'node:net'
 import { createCounter } from '../../server/clicks/counter.ts'
 import type { Code, Link } from '../../server/link.ts'
 import { createRedirectHandler } from '../../server/redirect/handler.ts'
+import { Decisions } from '../../server/redirect/outcome.ts'
+import { smallPages } from '../../server/redirect/pages.ts'
 import { copyOf } from '../../server/redirect/tier1-local.ts'
 import { createMetrics } from '../../server/telemetry/metrics.ts'
 
@@ -73,27 +75,35 @@ function handlerBehindExpress(): RequestListener {
   const metrics = createMetrics()
   const clicks = createCounter({ maxLinks: 1000, nowMs: Date.now })
   setInterval(() => clicks.drain(), 1000)
-  const redirects = createRedirectHandler({
-    resolver: {
-      local: () => undefined,
-      ask: () => Promise.resolve({ copy: copyOf(link), source: 'redis' }),
-      refresh: () => undefined,
-      flights: 0,
-    },
+  const decisions = new Decisions({
+    resolver: { local: () => undefined, ask: () => Promise.resolve({ copy: copyOf(link), source: 'redis' }) },
     clicks,
     nowMs: Date.now,
+    hits: {
+      leaseOf: () => undefined,
+      acquire: () => Promise.resolve('granted'),
+      look: () => Promise.resolve('granted'),
+      secondsToMonthEnd: () => 1,
+    },
+    absentCodes: { onNotFound: () => ({ blocked: false, retryAfterS: 0 }) },
+    onShed: () => undefined,
+    onError: () => undefined,
+  })
+  const redirects = createRedirectHandler({
+    decisions,
+    small: smallPages(undefined),
+    clicks,
     onAnswer: (status, seconds) => {
       metrics.redirect(status, seconds)
       metrics.localHit()
     },
-    onShed: () => undefined,
   })
   const app = express()
   app.disable('x-powered-by')
   app.set('etag', false)
   app.use('/api/v1', express.Router())
   app.use('/api', (_req, res) => void res.end())
-  app.use((req, res) => redirects.handle(req, res))
+  app.use(redirects)
   return app
 }
 

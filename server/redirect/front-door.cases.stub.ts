@@ -41,6 +41,13 @@ const trickyFields = [
   'X: a\r\r', '@: a', 'X: a\x0b', 'X: a\x0c', 'X: a\x85', 'Range: bytes=0-1', 'If-None-Match: *', 'Authorization: Bearer x',
 ] // prettier-ignore
 
+/** Answered by the front door, in some other way than a plain GET; or by node:http, which gives the connection back. */
+const otherLines = [
+  'HEAD /Labc123 HTTP/1.1', 'GET /Labc123 HTTP/1.0', 'GET /Labc123?a=b HTTP/1.1', 'GET http://a.example/Sabc123 HTTP/1.1', 'HEAD /Nabc123 HTTP/1.1',
+  'GET /favicon.ico HTTP/1.1', 'GET /robots.txt HTTP/1.1', 'GET / HTTP/1.1', 'GET /no/code HTTP/1.1', 'GET /api/v1/links HTTP/1.1', 'POST /api/v1/links HTTP/1.1', 'DELETE /Labc123 HTTP/1.1',
+] // prettier-ignore
+const otherFields = ['TE: trailers', 'Connection: close', 'Connection: Keep-Alive', 'Accept: text/html', 'X-Forwarded-For: 203.0.113.5', 'Content-Length: 5', 'Content-Length: 0', 'X_Y: a'] // prettier-ignore
+
 const codes = ['Labc123', 'Pabc123', 'Xabc123', 'Aabc123', 'Sabc123', 'Tabc123', 'Uabc123', 'Nabc123', 'Oabc123', 'Eabc123', 'Habc123', 'Mabc123', 'Qabc123', 'Dabc123', 'L_-', `L${'x'.repeat(63)}`] // prettier-ignore
 
 const trickyLines = [
@@ -55,7 +62,11 @@ const trickyLines = [
   'GET http://a//Labc123 HTTP/1.1', 'HEAD http://a/Mabc123 HTTP/1.1', 'GET //Labc123 HTTP/1.1', 'GET /Labc123/ HTTP/1.1',
   'GET /Labc123?x=1 HTTP/1.1', 'GET /Labc123? HTTP/1.1', 'GET /Labc123#f HTTP/1.1', 'GET /%4cabc123 HTTP/1.1', 'GET /Lab%00 HTTP/1.1',
   'GET /Labc123\x00 HTTP/1.1', 'GET /Labc\x80 HTTP/1.1', 'GET /La HTTP/1.1', `GET /L${'x'.repeat(64)} HTTP/1.1`, 'GET / HTTP/1.1',
-  'GET /api HTTP/1.1', 'GET /../Labc123 HTTP/1.1', 'GET /Labc123\\ HTTP/1.1', 'GET /Labc123;x HTTP/1.1', 'GET * HTTP/1.1', 'QUERY /Labc123 HTTP/1.1',
+  'GET /api HTTP/1.1', 'GET /api/v1/links?x=/y HTTP/1.1', 'GET /api? HTTP/1.1', 'GET /apis HTTP/1.1', 'GET /API HTTP/1.1', 'HEAD /api/x HTTP/1.0',
+  'POST /api/v1/links HTTP/1.1', 'PATCH /api/x HTTP/1.0', 'GET http://a/api/x HTTP/1.1', 'HEAD /Labc123?x#y HTTP/1.0', 'HEAD /Nabc123 HTTP/1.1',
+  'HEAD /Dabc123 HTTP/1.1', 'GET /favicon.ico HTTP/1.1', 'HEAD /favicon.ico HTTP/1.0', 'GET /robots.txt?x HTTP/1.1', 'HEAD / HTTP/1.1', 'GET /? HTTP/1.0',
+  'GET hTTp://a/Labc123 HTTP/1.0', 'GET httpx://a/Labc123 HTTP/1.1', 'GET https//a/Labc123 HTTP/1.1', 'GET http://a:80/Pabc123?"<>^`{|} HTTP/1.1',
+  'PUT /Labc123 HTTP/1.0', 'OPTIONS /Labc123 HTTP/1.1', 'PURGE /Labc123 HTTP/1.1', 'P /Labc123 HTTP/1.1', 'GET /../Labc123 HTTP/1.1', 'GET /Labc123\\ HTTP/1.1', 'GET /Labc123;x HTTP/1.1', 'GET * HTTP/1.1', 'QUERY /Labc123 HTTP/1.1',
 ] // prettier-ignore
 
 const bodies = [
@@ -88,6 +99,13 @@ export const corpus: readonly string[] = [
   'GET /Labc123 HTTP/1.1\r\n\r\n',
   'GET /Labc123 HTTP/1.1\nHost: a\n\n',
   get('Labc123') + get('Pabc123'),
+  get('Labc123') + get('Sabc123', 'Connection: close') + get('Pabc123'),
+  'HEAD /Labc123 HTTP/1.1\r\nHost: a\r\n\r\n' + get('Nabc123') + get('Labc123', 'TE: trailers'),
+  'POST /api/x HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhello' + get('Labc123'),
+  get('Sabc123') + 'PUT /api/x HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\n\r\n\r\n' + get('Nabc123'),
+  'POST /Labc123 HTTP/1.1\r\nHost: a\r\nContent-Length: 11\r\n\r\nhello world' + get('Labc123'),
+  get('api/x') + get('Labc123') + get('api/y', 'Connection: close'),
+  get('Labc123').repeat(40),
   get('Sabc123') + get('Labc123'),
   get('Uabc123') + get('Sabc123') + get('Labc123'),
   get('Labc123') + 'GARBAGE\r\n\r\n',
@@ -114,15 +132,23 @@ const requestOf = (often: number): fc.Arbitrary<string> =>
           fc.constantFrom(...codes),
         ).map((code) => `GET /${code} HTTP/1.1`),
         fc.constantFrom(...trickyLines),
-      ),
+      ).chain((line) => mostly(2, fc.constant(line), fc.constantFrom(...otherLines))),
       host: mostly(often, fc.constant<string[]>(['Host: a.example:8080']), fc.constant<string[]>([])),
-      fields: fc.array(mostly(often, fc.constantFrom(...plainFields), fc.constantFrom(...trickyFields)), {
-        maxLength: 5,
-      }),
+      fields: fc.array(
+        mostly(
+          often,
+          mostly(3, fc.constantFrom(...plainFields), fc.constantFrom(...otherFields)),
+          fc.constantFrom(...trickyFields),
+        ),
+        { maxLength: 5 },
+      ),
       end: mostly(often, fc.constant('\r\n\r\n'), fc.constantFrom(...ends)),
       body: mostly(often, fc.constant(''), fc.constantFrom(...bodies)),
     })
-    .map(({ line, host, fields, end, body }) => [line, ...host, ...fields].join('\r\n') + end + body)
+    .map(({ line, host, fields, end, body }) => {
+      const wanted = body === '' && fields.includes('Content-Length: 5') ? 'hello' : body
+      return [line, ...host, ...fields].join('\r\n') + end + wanted
+    })
 
 const mutation: fc.Arbitrary<Mutation> = fc.record({
   at: fc.double({ min: 0, max: 0.999999, noNaN: true }),

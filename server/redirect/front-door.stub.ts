@@ -1,14 +1,17 @@
 // For the tests of the front door: a ladder whose answers are in the code's first letter, and one connection in memory
 // that is served once by the front door with node:http behind it, and once by node:http alone.
-import type { IncomingMessage } from 'node:http'
+import type { RequestListener } from 'node:http'
 import { Duplex } from 'node:stream'
 import type { Tally } from '../clicks/counter.ts'
 import { limits } from '../config.ts'
 import { Lease } from '../limits/hit-lease.ts'
 import { absent, type Code, type Known, type Link } from '../link.ts'
 import { createFrontDoor } from './front-door.ts'
-import { createRedirectHandler, type RedirectDeps, type RedirectHandler } from './handler.ts'
+import { createRedirectHandler, type RedirectHandler } from './handler.ts'
 import { createHttpServer, type HttpServer } from './http-server.ts'
+import type { Line } from './one-at-a-time.ts'
+import { Decisions, type DecisionDeps } from './outcome.ts'
+import { smallPages } from './pages.ts'
 import type { Found, Resolver } from './resolve.ts'
 import { copyOf, type Copy } from './tier1-local.ts'
 
@@ -35,7 +38,7 @@ export function knownOf(code: string): Known {
 /** Event-loop turns that a flight takes. */
 export const flightTurns = 3
 /** Turns after which everything is answered, also what was handed over. */
-export const settled = 2 * flightTurns + 4
+export const settled = 3 * flightTurns + 8
 
 export const turn = (): Promise<void> =>
   new Promise((resolve) => {
@@ -47,7 +50,6 @@ export async function turns(count: number): Promise<void> {
 
 export function stubResolver(): Resolver {
   const copies = new Map<string, Copy>()
-  const flights = new Map<string, Promise<Found>>()
   const foundFor = (code: Code): Found =>
     code.startsWith('U') ? { copy: 'unknown', source: 'none' } : { copy: copyOf(knownOf(code)), source: 'redis' }
   return {
@@ -64,9 +66,7 @@ export function stubResolver(): Resolver {
     },
     ask(code) {
       if (code.startsWith('O')) return undefined
-      // A code that was answered once is answered at once: what is handed over waits no second time.
-      const flight = flights.get(code) ?? turns(flightTurns).then(() => foundFor(code))
-      flights.set(code, flight)
+      const flight = turns(flightTurns).then(() => foundFor(code))
       return code.startsWith('E') ? flight.then(() => Promise.reject(new Error('the ladder broke'))) : flight
     },
     refresh: () => undefined,
@@ -79,10 +79,8 @@ export interface Counted {
   clicks: number
 }
 
-function stubHits(): NonNullable<RedirectDeps['hits']> {
+function stubHits(): DecisionDeps['hits'] {
   const leases = new Map<Code, Lease>()
-  // As with flights: what is handed over while it waits does not wait for longer than it would have.
-  const waits = new Map<Code, Promise<void>>()
   return {
     leaseOf({ code, id, monthlyHits }) {
       if (monthlyHits === null) return undefined
@@ -93,9 +91,7 @@ function stubHits(): NonNullable<RedirectDeps['hits']> {
     },
     // Whether the client is still there is another test's: in the turn in which it goes, both answers are right.
     async acquire({ terms }) {
-      const wait = waits.get(terms.code) ?? turns(flightTurns)
-      waits.set(terms.code, wait)
-      await wait
+      await turns(flightTurns)
       return terms.code.startsWith('D') ? 'used_up' : 'granted'
     },
     look: ({ terms }) => Promise.resolve(terms.code.startsWith('D') ? 'used_up' : 'granted'),
@@ -103,33 +99,46 @@ function stubHits(): NonNullable<RedirectDeps['hits']> {
   }
 }
 
-export function stubDeps(counted: Counted) {
-  return {
+export function stubDeps(counted: Counted, given: Partial<Pick<DecisionDeps, 'resolver' | 'hits'>> = {}) {
+  const clicks = {
+    tally: (linkId: number): Tally => ({ linkId, n: 0 }),
+    hit: () => {
+      counted.clicks++
+    },
+  }
+  const decisions = new Decisions({
     resolver: stubResolver(),
     hits: stubHits(),
-    clicks: {
-      tally: (linkId: number): Tally => ({ linkId, n: 0 }),
-      hit: () => {
-        counted.clicks++
-      },
-    },
+    clicks,
     nowMs: Date.now,
+    absentCodes: {
+      // Who says so is told to stop: that what it says arrives is seen by the answer.
+      onNotFound: (_peer, forwardedFor) => ({
+        blocked: forwardedFor?.startsWith('203.0.113.') === true,
+        retryAfterS: 42,
+      }),
+    },
+    onShed: () => undefined,
+    onError: () => undefined,
+    ...given,
+  })
+  return {
+    decisions,
+    small: smallPages(undefined),
+    clicks,
     onAnswer: (status: number) => {
       counted.statuses.push(status)
     },
-    onShed: () => undefined,
   }
 }
 
 /** The server's end of a connection. */
 export class Wire extends Duplex {
-  readonly handler: RedirectHandler
   readonly written: Buffer[] = []
   fin = false
 
-  constructor(handler: RedirectHandler) {
+  constructor() {
     super({ allowHalfOpen: true, highWaterMark: limits.unreadBytes })
-    this.handler = handler
   }
   override _read(): void {
     // `push` is called as the bytes come.
@@ -164,19 +173,25 @@ export interface Outcome {
 /** `Date` is the one field that may differ. */
 export const normalise = (bytes: string): string => bytes.replaceAll(/\r\nDate: [^\r]*\r\n/g, '\r\nDate: x\r\n')
 
+/** In place of the API: it reads the body, and says how long it was. */
+export const answerLength: RequestListener = (req, res) => {
+  let length = 0
+  req.on('data', (chunk: Buffer) => (length += chunk.length))
+  req.on('end', () => {
+    const text = JSON.stringify({ url: req.url, length })
+    res.writeHead(200, { 'Content-Length': text.length }).end(text)
+  })
+}
+
+const handlers = new WeakMap<Duplex, RedirectHandler>()
+
 /** One for all connections, each with a handler of its own. */
 export function createPages(): HttpServer {
-  const handlerOf = (req: IncomingMessage): RedirectHandler => (req.socket as unknown as Wire).handler
   return createHttpServer(
     {
-      redirects: { tryLocal: (req, res) => handlerOf(req).tryLocal(req, res) },
-      pages: (req, res) => {
-        handlerOf(req)
-          .handle(req, res)
-          .catch(() => {
-            res.writeHead(500, { 'Content-Length': 0 }).end()
-          })
-      },
+      redirects: (req, res) => handlers.get(req.socket)?.(req, res),
+      api: answerLength,
+      onHandedOver: () => undefined,
     },
     limits,
   )
@@ -185,15 +200,23 @@ export function createPages(): HttpServer {
 export async function serve(pages: HttpServer, { chunks, gaps, fin }: Case, withDoor: boolean): Promise<Outcome> {
   const counted: Counted = { statuses: [], clicks: 0 }
   const deps = stubDeps(counted)
-  const wire = new Wire(createRedirectHandler(deps))
-  let rawAnswers: number | undefined
-  const handOver = (socket: Duplex): void => {
-    rawAnswers = counted.statuses.length
-    pages.take(socket)
+  const wire = new Wire()
+  let byNode = 0
+  const handler = createRedirectHandler({
+    ...deps,
+    onAnswer: (status) => {
+      byNode++
+      deps.onAnswer(status)
+    },
+  })
+  const take = (socket: Duplex, onAnswered?: () => void): Line => {
+    handlers.set(socket, handler)
+    return pages.take(socket, undefined, onAnswered)
   }
-  const door = createFrontDoor({ ...deps, handOver, keepAliveMs: 1e9, firstRequestMs: 1e9, lateCheckMs: 1e9 })
+  const times = { keepAliveMs: 1e9, firstRequestMs: 1e9, lateCheckMs: 1e9 }
+  const door = createFrontDoor({ ...deps, handOver: (socket) => void take(socket), serve: take, ...times })
   if (withDoor) door.accept(wire)
-  else handOver(wire)
+  else take(wire)
   for (const [i, chunk] of chunks.entries()) {
     if (wire.destroyed || wire.readableEnded) break
     wire.push(chunk)
@@ -203,10 +226,36 @@ export async function serve(pages: HttpServer, { chunks, gaps, fin }: Case, with
   }
   if (fin === 'late') await turns(settled)
   if (fin !== 'none' && !wire.destroyed) wire.push(null)
-  await turns(settled)
+  for (let before = -1; before < wire.written.length;) {
+    before = wire.written.length
+    await turns(settled)
+  }
   const bytes = normalise(Buffer.concat(wire.written).toString('latin1'))
   const closed = wire.fin || wire.destroyed
   wire.destroy()
   door.closeAll()
-  return { bytes, closed, ...counted, rawAnswers: rawAnswers ?? counted.statuses.length }
+  return { bytes, closed, ...counted, rawAnswers: counted.statuses.length - byNode }
+}
+
+const refusal = /HTTP\/1\.1 4\d\d [^\r]*\r\n(?:Content-Length: 0\r\n)?Connection: close\r\n(?:Date: x\r\n)?\r\n$/
+
+/**
+ * The one difference that is allowed: how many answers get out before a broken request ends the connection. What node:http
+ * answers to the same bytes when it gets one at a time, and all the time that it wants, is all that anybody may answer.
+ */
+export async function isBroken(
+  pages: HttpServer,
+  { chunks, fin }: Pick<Case, 'chunks' | 'fin'>,
+  door: Pick<Outcome, 'bytes' | 'closed'>,
+  alone: Pick<Outcome, 'bytes' | 'closed'>,
+): Promise<boolean> {
+  const bytes = Array.from(Buffer.concat(chunks), (byte) => Buffer.from([byte]))
+  const patient = await serve(pages, { chunks: bytes, gaps: [settled], fin: fin === 'none' ? fin : 'late' }, false)
+  const all = patient.bytes.replace(refusal, '')
+  // Without a refusal it was closed as it was asked to be; what came behind that is broken, and may be called so. A FIN that
+  // comes before the answers takes with it what of several it overtakes.
+  const isRefused = [patient, door, alone].some((one) => refusal.test(one.bytes))
+  const isWhole = isRefused || fin === 'early' || door.bytes === all
+  const isPart = (one: typeof door): boolean => one.closed && all.startsWith(one.bytes.replace(refusal, ''))
+  return patient.closed && isWhole && isPart(door) && isPart(alone)
 }

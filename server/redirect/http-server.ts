@@ -1,15 +1,17 @@
 // node:http, for all that the front door does not answer itself: it is given connections, and never listens.
-import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http'
+import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { limits } from '../config.ts'
-import { originForm, type RedirectHandler } from './handler.ts'
+import type { HandOverReason } from './visitor.ts'
+import { isApi, originForm, pathOf } from './handler.ts'
 import { Line, Turns } from './one-at-a-time.ts'
 
 interface HttpDeps {
-  readonly redirects: Pick<RedirectHandler, 'tryLocal'>
-  /** Everything that is no tier-1 hit: redirects that have to ask, the API, pages. */
-  readonly pages: RequestListener
+  readonly redirects: RequestListener
+  readonly api: RequestListener
+  /** A request that the front door has left to us. */
+  readonly onHandedOver: (reason: HandOverReason) => void
   /** Room for answers is short: who takes nothing of one is let go sooner. */
   readonly isCrowded?: () => boolean
 }
@@ -18,7 +20,11 @@ type Bounds = Pick<typeof limits, 'keepAliveMs' | 'headersMs' | 'requestMs' | 'l
 
 export interface HttpServer {
   readonly server: Server
-  take(socket: Duplex): Line
+  /**
+   * A connection for good, or one of the front door's, which hears when a request is answered and read to its end. Without
+   * a reason it never was the front door's.
+   */
+  take(socket: Duplex, reason?: HandOverReason, onAnswered?: () => void): Line
   /** From now on every answer ends its connection. */
   drain(): void
   close(): void
@@ -29,13 +35,17 @@ export function createHttpServer(deps: HttpDeps, bounds: { readonly [K in keyof 
   const lines = new Map<Duplex, Line>()
   const turns = new Turns()
   const begin: RequestListener = (req, res) => {
+    const line = lines.get(req.socket)
+    if (line?.reason !== undefined) deps.onHandedOver(line.reason)
+    if (line?.onAnswered !== undefined) afterwards(req, res, line.onAnswered)
     if (draining) res.setHeader('Connection', 'close')
     const refused = refusalOf(req)
     if (refused !== undefined) {
       res.writeHead(refused, { 'Content-Length': 0, Connection: 'close' }).end()
       return
     }
-    if (!deps.redirects.tryLocal(req, res)) deps.pages(req, res)
+    if (isApi(pathOf(req.url ?? ''))) deps.api(req, res)
+    else deps.redirects(req, res)
   }
   const options = {
     keepAliveTimeout: bounds.keepAliveMs,
@@ -55,9 +65,9 @@ export function createHttpServer(deps: HttpDeps, bounds: { readonly [K in keyof 
   server.emit('listening')
   return {
     server,
-    take(socket) {
+    take(socket, reason, onAnswered) {
       server.emit('connection', socket)
-      const line = new Line(socket, begin, turns)
+      const line = new Line(socket, begin, turns, reason, onAnswered)
       lines.set(socket, line)
       socket.once('close', () => lines.delete(socket))
       return line
@@ -71,6 +81,14 @@ export function createHttpServer(deps: HttpDeps, bounds: { readonly [K in keyof 
       server.close()
     },
   }
+}
+
+/** The answer is written, and the request is read to its end, whoever wanted its body. */
+function afterwards(req: IncomingMessage, res: ServerResponse, onAnswered: () => void): void {
+  res.once('close', () => {
+    if (req.complete) onAnswered()
+    else req.once('end', onAnswered)
+  })
 }
 
 /**

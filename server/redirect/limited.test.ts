@@ -6,7 +6,6 @@ import { Lease, type Verdict } from '../limits/hit-lease.ts'
 import type { Code } from '../link.ts'
 import { waitFor } from '../testing/wait-for.ts'
 import { stubDeps, type Counted } from './front-door.stub.ts'
-import { createRedirectHandler } from './handler.ts'
 import { listen } from './listener.ts'
 
 const releases: (() => unknown)[] = []
@@ -34,12 +33,10 @@ async function start(frontDoor: 'raw' | 'http', left: number) {
     look: () => new Promise<Verdict>((resolve) => looking.push(resolve)),
     secondsToMonthEnd: () => 4711,
   }
-  const deps = { ...stubDeps(counted), hits }
-  const redirects = createRedirectHandler(deps)
   const listener = await listen({ port: 0, host: '127.0.0.1', frontDoor }, {
-    ...deps,
-    redirects,
-    pages: (req, res) => void redirects.handle(req, res),
+    ...stubDeps(counted, { hits }),
+    api: () => undefined,
+    onHandedOver: () => undefined,
     countedAs: () => undefined,
     onLetGo: () => undefined,
     onError: (error) => {
@@ -89,11 +86,8 @@ describe.each(['raw', 'http'] as const)('FRONT_DOOR=%s', (door) => {
   ])('%s is answered %i, once, and counts as no click', async (verdict, status, text) => {
     const { ask, counted, waiting, received } = await start(door, 0)
     ask('Lcode12')
-    // The front door hands what is no redirect over to node:http, which asks for itself.
-    for (let n = 0; n < (door === 'raw' ? 2 : 1); n++) {
-      await waitFor(() => waiting.length === n + 1)
-      waiting[n]!.resolve(verdict)
-    }
+    await waitFor(() => waiting.length === 1)
+    waiting[0]!.resolve(verdict)
     await waitFor(() => received().includes('}'))
     expect(received()).toMatch(new RegExp(`^HTTP/1.1 ${status} `))
     expect(received()).toMatch(text)
@@ -119,18 +113,19 @@ describe.each(['raw', 'http'] as const)('FRONT_DOOR=%s', (door) => {
   })
 })
 
-it('more bytes while the front door waits go to node:http with it, which is granted the hit instead', async () => {
-  const { ask, waiting, counted, received } = await start('raw', 0)
-  ask('Lcode12')
-  await waitFor(() => waiting.length === 1)
-  ask('Lcode34')
-  await waitFor(() => waiting.length >= 2)
-  expect(waiting[0]!.isWanted()).toBe(false)
-  for (let n = 1; counted.statuses.length < 2; n++) {
-    await waitFor(() => waiting.length > n)
-    waiting[n]!.resolve('granted')
-    await waitFor(() => counted.statuses.length === n)
-  }
-  expect(received().match(/HTTP\/1.1 302/g)).toHaveLength(2)
-  expect(counted.clicks).toBe(2)
-})
+it.each(['raw', 'http'] as const)(
+  'FRONT_DOOR=%s: a second request waits its turn, and each is answered once',
+  async (door) => {
+    const { ask, waiting, counted, received } = await start(door, 0)
+    ask('Lcode12')
+    await waitFor(() => waiting.length === 1)
+    ask('Lcode34')
+    waiting[0]!.resolve('granted')
+    await waitFor(() => waiting.length === 2)
+    expect(counted.statuses).toEqual([302])
+    waiting[1]!.resolve('used_up')
+    await waitFor(() => received().endsWith('}'))
+    expect(received().match(/HTTP\/1.1 \d+/g)).toEqual(['HTTP/1.1 302', 'HTTP/1.1 429'])
+    expect(counted).toEqual({ statuses: [302, 429], clicks: 1 })
+  },
+)

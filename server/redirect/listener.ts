@@ -1,19 +1,21 @@
-// The public port. One listener accepts; the front door answers plain redirects on the raw socket; node:http has the rest,
-// with the same look-up before anything else. FRONT_DOOR=http gives every connection to node:http from its first byte.
+// The public port. One listener accepts; the front door answers redirects on the raw socket; node:http has the rest, and
+// decides as it does. FRONT_DOOR=http gives every connection to node:http from its first byte.
 import { once } from 'node:events'
 import type { RequestListener } from 'node:http'
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
 import { limits, type Config } from '../config.ts'
 import { createFrontDoor, type FrontDoor } from './front-door.ts'
+import type { HandOverReason } from './visitor.ts'
 import { Guests, type GuestsOptions } from './guests.ts'
-import type { RedirectDeps, RedirectHandler } from './handler.ts'
+import { createRedirectHandler, type RedirectDeps } from './handler.ts'
 import { createHttpServer, type HttpServer } from './http-server.ts'
 import type { ListenHandle } from '../processes/stand-in.ts'
 
-export interface ListenerDeps extends Pick<RedirectDeps, 'resolver' | 'clicks' | 'hits' | 'onAnswer'> {
-  readonly redirects: RedirectHandler
-  /** Everything that is no tier-1 hit: redirects that have to ask, the API, pages. */
-  readonly pages: RequestListener
+export interface ListenerDeps extends RedirectDeps {
+  readonly api: RequestListener
+  /** node:http has a request that the front door does not answer. */
+  readonly onHandedOver: (reason: HandOverReason) => void
   /** Room for the API's answers is short: who takes nothing of one is let go sooner. */
   readonly isCrowded?: () => boolean
   /** What connections of an address are counted under; undefined: they are as good as many people's. */
@@ -43,7 +45,7 @@ export async function listen(
   deps: ListenerDeps,
   bounds: Bounds = limits,
 ): Promise<Listener> {
-  const http = createHttpServer(deps, bounds)
+  const http = createHttpServer({ ...deps, redirects: createRedirectHandler(deps) }, bounds)
   const guests = new Guests({
     ...deps,
     most: bounds.connections,
@@ -51,15 +53,17 @@ export async function listen(
   })
   const door = createFrontDoor({
     ...deps,
-    handOver: (socket) => {
-      guests.handedOver(socket, http.take(socket))
+    handOver: (socket, reason) => {
+      guests.handedOver(socket, http.take(socket, reason))
     },
+    serve: (inner, onAnswered) => http.take(inner, undefined, onAnswered),
     keepAliveMs: bounds.keepAliveMs,
     firstRequestMs: bounds.headersMs,
     lateCheckMs: bounds.lateCheckMs,
   })
+  const hold = frontDoor === 'raw' ? door.accept : (socket: Duplex) => http.take(socket)
   const server = createServer({ noDelay: true, allowHalfOpen: true, highWaterMark: bounds.unreadBytes }, (socket) => {
-    guests.admit(socket, frontDoor === 'raw' ? door.accept : http.take)
+    guests.admit(socket, hold)
   })
   try {
     await bind(server, port, host)

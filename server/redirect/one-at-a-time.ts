@@ -8,6 +8,7 @@
 // times longer to parse than its length says.
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
+import type { HandOverReason } from './visitor.ts'
 
 /** Bytes: about 35 of the shortest requests. Most requests are one piece, the largest body is a few dozen. */
 const pieceBytes = 1024
@@ -66,7 +67,20 @@ export class Line {
   taken = 0
   takenMs = this.lastMs
 
-  constructor(socket: Duplex, begin: RequestListener, turns: Turns) {
+  /** Why node:http has the request that is begun; undefined: it has them all. */
+  reason: HandOverReason | undefined
+  /** Said after each request by whoever has the connection next. */
+  readonly onAnswered: (() => void) | undefined
+
+  constructor(
+    socket: Duplex,
+    begin: RequestListener,
+    turns: Turns,
+    reason: HandOverReason | undefined,
+    onAnswered: (() => void) | undefined,
+  ) {
+    this.reason = reason
+    this.onAnswered = onAnswered
     this.#socket = socket
     this.#begin = begin
     this.#turns = turns

@@ -1,53 +1,160 @@
-// What a visitor sees instead of a redirect: a small page in a browser, problem+json for everyone else.
-import type { IncomingMessage, ServerResponse } from 'node:http'
-import { toProblem, type QuickLinkError } from '../errors.ts'
+// What a visitor sees instead of a redirect: a small page in a browser, problem+json for everyone else. Each is put together
+// once, for both writers: the fields for `writeHead`, and all the bytes for the raw socket.
+import { STATUS_CODES, type IncomingMessage, type ServerResponse } from 'node:http'
+import { QuickLinkError, toProblem, unavailable } from '../errors.ts'
+import { tailOf } from './prepared.ts'
 
 interface Rendered {
-  readonly status: number
   readonly fields: readonly string[]
+  readonly head: string
   readonly text: string
   readonly encoding: 'latin1' | 'utf8'
 }
 
-/** A scan of absent codes gets the same answer again and again: it is put together once. */
-const rendered = { pages: new WeakMap<QuickLinkError, Rendered>(), problems: new WeakMap<QuickLinkError, Rendered>() }
+export class Page {
+  readonly status: number
+  /** No click: see `Prepared`. */
+  readonly tally = undefined
+  readonly #make: (forBrowser: boolean) => [fields: Record<string, string>, text: string]
+  readonly #forms: [Rendered?, Rendered?] = []
 
-export function answerProblem(req: IncomingMessage, res: ServerResponse, error: QuickLinkError): number {
-  const forBrowser = wantsHtml(req.headers.accept)
-  const known = forBrowser ? rendered.pages : rendered.problems
-  let answer = known.get(error)
-  if (answer === undefined) known.set(error, (answer = render(error, forBrowser)))
-  res.writeHead(answer.status, answer.fields as string[])
-  if (req.method === 'HEAD') res.end()
-  else res.end(answer.text, answer.encoding)
-  return answer.status
-}
-
-function render(error: QuickLinkError, forBrowser: boolean): Rendered {
-  const { status, headers, body } = toProblem(error)
-  const text = forBrowser ? page(String(body['title']), String(body['detail'])) : JSON.stringify(body)
-  const length = Buffer.byteLength(text)
-  const fields = {
-    ...headers,
-    'Cache-Control': 'no-store',
-    'Content-Type': forBrowser ? 'text/html; charset=utf-8' : 'application/problem+json',
-    'Content-Length': String(length),
-    Vary: 'Accept',
-    'X-Content-Type-Options': 'nosniff',
-    ...(forBrowser ? { 'Content-Security-Policy': "default-src 'none'; style-src 'unsafe-inline'" } : {}),
+  constructor(status: number, make: (forBrowser: boolean) => [fields: Record<string, string>, text: string]) {
+    this.status = status
+    this.#make = make
   }
-  // One byte a character goes to the kernel without being encoded.
-  return { status, fields: Object.entries(fields).flat(), text, encoding: length === text.length ? 'latin1' : 'utf8' }
+
+  static of(error: QuickLinkError): Page {
+    const { status, headers, body } = toProblem(error)
+    return new Page(status, (forBrowser) => [
+      {
+        ...headers,
+        'Cache-Control': 'no-store',
+        'Content-Type': forBrowser ? html : 'application/problem+json',
+        Vary: 'Accept',
+        ...(forBrowser ? policy : sniffing),
+      },
+      forBrowser ? pageText(String(body['title']), String(body['detail'])) : JSON.stringify(body),
+    ])
+  }
+
+  /** For node:http. */
+  send(req: IncomingMessage, res: ServerResponse): void {
+    const { fields, text, encoding } = this.#in(req.headers.accept)
+    res.writeHead(this.status, fields as string[])
+    if (req.method === 'HEAD') res.end()
+    else res.end(text, encoding)
+  }
+
+  /** For the raw socket: what `send` makes node:http write. */
+  write(
+    socket: { write(text: string, encoding: 'latin1' | 'utf8'): boolean },
+    accept: string | undefined,
+    date: string,
+    closes: boolean,
+    isHead: boolean,
+  ): boolean {
+    const { head, text, encoding } = this.#in(accept)
+    return socket.write(head + date + tailOf(closes) + (isHead ? '' : text), encoding)
+  }
+
+  #in(accept: string | undefined): Rendered {
+    const forBrowser = wantsHtml(accept)
+    return (this.#forms[forBrowser ? 1 : 0] ??= render(this.status, ...this.#make(forBrowser)))
+  }
 }
+
+function render(status: number, fields: Record<string, string>, text: string): Rendered {
+  const length = Buffer.byteLength(text)
+  const list = Object.entries({ ...fields, 'Content-Length': String(length) })
+  const lines = list.map(([name, value]) => `${name}: ${value}\r\n`).join('')
+  return {
+    fields: list.flat(),
+    head: `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n${lines}Date: `,
+    text,
+    // One byte a character goes to the kernel without being encoded.
+    encoding: length === text.length ? 'latin1' : 'utf8',
+  }
+}
+
+const html = 'text/html; charset=utf-8'
+const sniffing = { 'X-Content-Type-Options': 'nosniff' }
+const policy = { ...sniffing, 'Content-Security-Policy': "default-src 'none'; style-src 'unsafe-inline'" }
 
 /** Browsers name text/html first or alone; tools say anything, or JSON. */
 const wantsHtml = (accept: string | undefined): boolean => accept?.includes('text/html') === true
 
 // Nothing of the request is ever part of a page.
-const page = (title: string, detail: string): string => `<!doctype html>
+const pageText = (title: string, detail: string): string => `<!doctype html>
 <html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <title>${title}</title>
 <style>body{font:1.1rem/1.5 system-ui,sans-serif;margin:20vh auto 0;max-width:32rem;padding:0 1rem;color:#222}
 @media(prefers-color-scheme:dark){body{background:#111;color:#ddd}}</style>
 <h1>${title}</h1><p>${detail}</p></html>
 `
+
+/** The last one is kept: who asks again within the second is told the same. */
+function perSecond(errorFor: (retryAfterS: number) => QuickLinkError): (retryAfterS: number) => Page {
+  let said = -1
+  let page: Page | undefined
+  return (retryAfterS) => {
+    if (said !== retryAfterS) page = undefined
+    said = retryAfterS
+    return (page ??= Page.of(errorFor(retryAfterS)))
+  }
+}
+
+export const notFound = Page.of(new QuickLinkError('not_found', 'There is no link with this address.'))
+export const tooManyAbsent = perSecond(
+  (retryAfterS) =>
+    new QuickLinkError('rate_limited', 'Too many addresses without a link were asked for. Please wait a minute.', {
+      retryAfterS,
+    }),
+)
+export const cannotSay = Page.of(
+  unavailable('This link cannot be looked up at the moment. Please try again in a moment.'),
+)
+export const overloaded = Page.of(
+  unavailable('Too many links are being looked up at the moment. Please try again in a moment.'),
+)
+export const usedUp = perSecond(
+  (retryAfterS) =>
+    new QuickLinkError('hits_used_up', 'This link works again at the beginning of the next month.', { retryAfterS }),
+)
+export const ungrantable = Page.of(
+  unavailable('It cannot be said at the moment whether this link has hits left. Please try again.'),
+)
+export const unfit = Page.of(new QuickLinkError('internal', 'This link is not a URL that a redirect can carry.'))
+export const broken = Page.of(new QuickLinkError('internal', 'The server could not look this link up.'))
+export const wrongMethod = Page.of(
+  new QuickLinkError('method_not_allowed', 'A short link answers GET and HEAD.', { headers: { Allow: 'GET, HEAD' } }),
+)
+
+/** Two links of a chain. */
+const icon =
+  '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16" fill="none" stroke="#2563eb" stroke-width="2">' +
+  '<rect x="1" y="5" width="8" height="6" rx="3"/><rect x="7" y="5" width="8" height="6" rx="3"/></svg>\n'
+
+/** Paths that everybody asks for, and that no code can have. They cost no look-up, and count as nobody's try. */
+export function smallPages(rootUrl: string | undefined): ReadonlyMap<string, Page> {
+  const aDay = { 'Cache-Control': 'public, max-age=86400' }
+  const root = pageText(
+    'Short links',
+    'This is a link shortener. A short link is this address, and its code behind it.',
+  )
+  return new Map([
+    ['favicon.ico', new Page(200, () => [{ ...aDay, 'Content-Type': 'image/svg+xml', ...sniffing }, icon])],
+    [
+      'robots.txt',
+      new Page(200, () => [
+        { ...aDay, 'Content-Type': 'text/plain; charset=utf-8', ...sniffing },
+        'User-agent: *\nDisallow: /api\n',
+      ]),
+    ],
+    [
+      '',
+      rootUrl === undefined
+        ? new Page(200, () => [{ ...aDay, 'Content-Type': html, ...policy }, root])
+        : new Page(302, () => [{ Location: new URL(rootUrl).href, 'Cache-Control': 'no-store' }, '']),
+    ],
+  ])
+}

@@ -3,9 +3,8 @@ import { describe, expect, it } from 'vitest'
 import { createCounter } from '../clicks/counter.ts'
 import { absent, type Code, type Known, type Link } from '../link.ts'
 import { createDateHeader, prepareCopy, wireOf } from './prepared.ts'
-import { copyOf } from './tier1-local.ts'
 import { createResolver } from './resolve.ts'
-import { createTier1 } from './tier1-local.ts'
+import { copyOf, createTier1 } from './tier1-local.ts'
 import { noTier2 } from './tier2-redis.ts'
 
 const code = 'abc1234' as Code
@@ -20,10 +19,11 @@ const link = (changes: Partial<Link> = {}): Link => ({
   ...changes,
 })
 const clicks = { tally: (linkId: number) => ({ linkId, n: 0 }) }
+const hits = { leaseOf: () => undefined }
 
 describe('a prepared answer', () => {
   it('is put together anew only when the date has changed', () => {
-    const prepared = prepareCopy(copyOf(link({ permanent: true })), clicks)!
+    const prepared = prepareCopy(copyOf(link({ permanent: true })), clicks, hits)!
     const first = wireOf(prepared, 'Tue, 18 Nov 2025 12:00:00 GMT')
     expect(first).toContain(`HTTP/1.1 301 ${STATUS_CODES[301] ?? ''}\r\n`)
     expect(wireOf(prepared, 'Tue, 18 Nov 2025 12:00:00 GMT')).toBe(first)
@@ -31,9 +31,9 @@ describe('a prepared answer', () => {
   })
 
   it('does not exist for what is no redirect, or no header', () => {
-    expect(prepareCopy(copyOf(absent(1)), clicks)).toBeUndefined()
+    expect(prepareCopy(copyOf(absent(1)), clicks, hits)).toBeUndefined()
     for (const url of ['https://a/\r\nX: y', 'https://a/ b', 'https://a/é', 'https://a/\0', '']) {
-      expect(prepareCopy(copyOf(link({ url })), clicks)).toBeUndefined()
+      expect(prepareCopy(copyOf(link({ url })), clicks, hits)).toBeUndefined()
     }
   })
 

@@ -28,9 +28,14 @@ type Hits = Pick<HitQuota, 'leaseOf'>
 /** Only what the WHATWG serialiser can have written becomes a header: a row put in by hand may hold anything. */
 const fitsHeader = /^[\x21-\x7e]+$/
 
-const tail = `\r\nConnection: keep-alive\r\nKeep-Alive: timeout=${Math.floor(limits.keepAliveMs / 1000)}\r\n\r\n`
+const tails = [
+  `\r\nConnection: keep-alive\r\nKeep-Alive: timeout=${Math.floor(limits.keepAliveMs / 1000)}\r\n\r\n`,
+  '\r\nConnection: close\r\n\r\n',
+] as const
+/** What stands behind the date. */
+export const tailOf = (closes: boolean): string => tails[closes ? 1 : 0]
 
-export function prepare(link: Link, clicks: Tallies, hits?: Hits): Prepared | undefined {
+export function prepare(link: Link, clicks: Tallies, hits: Hits): Prepared | undefined {
   if (!fitsHeader.test(link.url)) return undefined
   const status = link.permanent ? 301 : 302
   const caching = link.permanent ? 'private, max-age=90' : 'no-store'
@@ -42,7 +47,7 @@ export function prepare(link: Link, clicks: Tallies, hits?: Hits): Prepared | un
     fields,
     head: `${head}Date: `,
     tally: clicks.tally(link.id),
-    lease: hits?.leaseOf(link),
+    lease: hits.leaseOf(link),
     endsMs: link.expiresAtS === null ? Infinity : link.expiresAtS * 1000,
     wire: '',
     wireDate: '',
@@ -54,7 +59,7 @@ export const isOver = (prepared: Prepared, nowMs: () => number): boolean =>
   prepared.endsMs !== Infinity && prepared.endsMs <= nowMs()
 
 /** Undefined: there is nothing to redirect to. */
-export function prepareCopy(copy: Copy, clicks: Tallies, hits?: Hits): Prepared | undefined {
+export function prepareCopy(copy: Copy, clicks: Tallies, hits: Hits): Prepared | undefined {
   const { known } = copy
   return (copy.prepared ??= isLink(known) ? prepare(known, clicks, hits) : undefined)
 }
@@ -62,7 +67,7 @@ export function prepareCopy(copy: Copy, clicks: Tallies, hits?: Hits): Prepared 
 /** The answer as bytes, one per character. Put together anew only when the date has changed. */
 export function wireOf(prepared: Prepared, date: string): string {
   if (prepared.wireDate !== date) {
-    prepared.wire = prepared.head + date + tail
+    prepared.wire = prepared.head + date + tails[0]
     prepared.wireDate = date
   }
   return prepared.wire

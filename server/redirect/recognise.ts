@@ -1,31 +1,53 @@
-// Whether a chunk of bytes is exactly one plain GET of a well-formed code. It decides *whether* the front door answers,
-// never *what a strange request means*: whatever is not of this grammar, or might mean more than "GET this, and I stay",
-// goes to node:http as it came.
+// Where a request in a chunk of bytes ends, and what it asks for, if it is of one strict grammar. It decides *whether* the
+// front door deals with a request, never *what a strange one means*: what is not of this grammar goes to node:http as it
+// came, and so does the rest of its connection, because where such a request ends is for node:http to say.
 //
-//   GET /code HTTP/1.1 CRLF      code: 3 to 64 of 0-9 A-Z a-z _ -
-//   Name: value CRLF             letters, digits, hyphens; values of printable ASCII; exactly one Host
-//   CRLF                         and nothing after it
+//   METHOD target HTTP/1.1 CRLF      one of a few methods; /path, or http://host/path; or HTTP/1.0
+//   Name: value CRLF                 a token, and anything but control characters
+//   CRLF                             and as many bytes of body as Content-Length says
 //
-// Narrower than HTTP on purpose: tabs, folding, obs-text, a bare CR or LF, underscores in names, a second request behind
-// the first all end here. `Connection: keep-alive`, which browsers send, says what HTTP/1.1 means anyway and names no
-// other field; any other value of it is for node:http.
+// Narrower than HTTP on purpose: folding, a bare CR or LF, a space before the colon, a second Host all end here. Fields that
+// change where a request ends, or what becomes of the connection, are taken in one spelling only, or not at all:
+// Content-Length as digits, Connection as `close` or `keep-alive`; no Transfer-Encoding, Upgrade, Expect.
 
-/** Bytes. A browser with many cookies stays below it; what is longer can afford the longer way. */
-const longestRequest = 4096
-const shortestRequest = 'GET /abc HTTP/1.1\r\nHost:a\r\n\r\n'.length
-const codeBegins = 'GET /'.length
+/** Bytes of a request without its body. A browser with many cookies stays below it; node:http takes twice as many. */
+const longestHead = 8000
+
+/** What the request that was recognised last asks for. One object for all: nobody keeps it. */
+export const asked = {
+  method: 'GET' as Method,
+  /** Between the path's slash and its query, or its end. */
+  pathBegin: 0,
+  pathEnd: 0,
+  /** Its connection ends with the answer. */
+  closes: false,
+  bodyLength: 0,
+}
+export type Method = (typeof methods)[number]
+
+/** Not recognised, and never will be, whatever follows. */
+export const strange = 0
+/** As far as it goes, it may become one. */
+export const partial = -1
+
+const methods = ['GET', 'HEAD', 'POST', 'PATCH', 'PUT', 'DELETE', 'OPTIONS'] as const
+const methodBytes = methods.map((method) => Buffer.from(`${method} `))
 
 const cr = 13
 const lf = 10
 const space = 32
+const slash = 47
 const colon = 58
+const question = 63
 
 const inCode = 1
 const inName = 2
 const inValue = 4
 const inHost = 8
-/** First letters of names that mean more than a plain GET, in either case. */
-const doubtful = 16
+const inTarget = 16
+/** First letters of names that mean more than themselves, in either case. */
+const doubtful = 32
+const digit = 64
 
 const kinds = new Uint8Array(256)
 const mark = (characters: string, kind: number): void => {
@@ -33,91 +55,203 @@ const mark = (characters: string, kind: number): void => {
 }
 const alphanumeric = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 mark(`${alphanumeric}_-`, inCode)
-mark(`${alphanumeric}-`, inName)
+mark(`${alphanumeric}!#$%&'*+-.^_\`|~`, inName)
 mark(`${alphanumeric}.-_:[]`, inHost)
-mark('cehkptuCEHKPTU', doubtful)
-for (let byte = 0x20; byte <= 0x7e; byte++) kinds[byte]! |= inValue
+mark('0123456789', digit)
+mark('cehptuCEHPTU', doubtful)
+for (let byte = 0x21; byte <= 0x7e; byte++) kinds[byte]! |= inTarget | inValue
+for (let byte = 0x80; byte <= 0xff; byte++) kinds[byte]! |= inValue
+mark(' \t', inValue)
 
-const request = Buffer.from(' HTTP/1.1\r\n')
-const keepAlive = Buffer.from('keep-alive')
+/** Put behind a chunk that does not end with it, so that no loop runs past the end. */
+const sentinel = Buffer.from('\r\n\r\n')
 
-/** Where the code ends (it begins at 5), or 0: not recognised. */
-export function plainGet(chunk: Buffer): number {
+/** Of the last chunk: where the first byte stands that is not of the grammar. */
+let failedAt = 0
+
+/** Where the request that begins at `from` ends, its body apart; or `strange`, or `partial`. */
+export function recognise(chunk: Buffer, from: number): number {
   const length = chunk.length
-  if (length < shortestRequest || length > longestRequest) return 0
-  // Looked at first: a blank line at the end also stops every loop below.
-  if (!(chunk[length - 1] === lf && chunk[length - 2] === cr && chunk[length - 3] === lf && chunk[length - 4] === cr)) {
-    return 0
+  if (
+    chunk[length - 1] === lf && chunk[length - 2] === cr && chunk[length - 3] === lf && chunk[length - 4] === cr // prettier-ignore
+  ) {
+    const end = headEnd(chunk, from)
+    return end - from > longestHead ? strange : end
   }
-  // "GET /"
-  if (!(chunk[0] === 71 && chunk[1] === 69 && chunk[2] === 84 && chunk[3] === 32 && chunk[4] === 47)) return 0
-  let at = codeBegins
-  while (kindAt(chunk, at) & inCode) at++
-  const end = at
-  if (end - codeBegins < 3 || end - codeBegins > 64 || !stands(request, chunk, at)) return 0
-  at = headersEnd(chunk, at + request.length)
-  return at === length - 2 ? end : 0
+  const end = Math.min(length, from + longestHead)
+  const whole = headEnd(Buffer.concat([chunk.subarray(from, end), sentinel]), 0)
+  if (whole !== strange && from + whole <= end) {
+    asked.pathBegin += from
+    asked.pathEnd += from
+    return from + whole
+  }
+  return (whole !== strange || from + failedAt >= end) && end === length ? partial : strange
 }
 
-/** Code of a chunk that `plainGet` has recognised. */
-export const codeIn = (chunk: Buffer, end: number): string => chunk.toString('latin1', codeBegins, end)
+/** What stands in the path of the request that was recognised last, in this chunk. */
+export const pathIn = (chunk: Buffer): string => chunk.toString('latin1', asked.pathBegin, asked.pathEnd)
 
-/** Where the blank line begins, or 0 at the first doubt. */
-function headersEnd(chunk: Buffer, begin: number): number {
+/** The values of a field, as node:http joins them. For what is rarely looked at. */
+export function fieldIn(chunk: Buffer, from: number, end: number, name: string): string | undefined {
+  const lines = chunk.toString('latin1', from, end).split('\r\n').slice(1)
+  const values = lines.flatMap((line) => {
+    const colonAt = line.indexOf(':')
+    return line.slice(0, colonAt).toLowerCase() === name ? [line.slice(colonAt + 1).trim()] : []
+  })
+  return values.length === 0 ? undefined : values.join(', ')
+}
+
+function headEnd(chunk: Buffer, from: number): number {
+  let at = methodEnd(chunk, from)
+  if (at === 0) return strange
+  at = targetEnd(chunk, at)
+  if (at === 0) return strange
+  at = end(httpBytes, chunk, at)
+  if (at === 0) return strange
+  // '1' or '0'
+  const isOld = chunk[at] === 48
+  if (!isOld && chunk[at] !== 49) return fail(at)
+  if (chunk[at + 1] !== cr) return fail(at + 1)
+  return chunk[at + 2] === lf ? fieldsEnd(chunk, at + 3, isOld) : fail(at + 2)
+}
+const httpBytes = Buffer.from(' HTTP/1.')
+
+function methodEnd(chunk: Buffer, from: number): number {
+  const first = chunk[from]
+  for (let n = 0; n < methods.length; n++) {
+    const bytes = methodBytes[n] as Buffer
+    // Two begin with a P: the one that goes further says where it failed.
+    if (bytes[0] !== first || (first === 80 && chunk[from + 1] !== bytes[1] && n !== lastWithP)) continue
+    asked.method = methods[n] as Method
+    return end(bytes, chunk, from)
+  }
+  return fail(from)
+}
+const lastWithP = methods.indexOf('PUT')
+
+function targetEnd(chunk: Buffer, begin: number): number {
+  let at = begin
+  if (chunk[at] !== slash) {
+    at = authorityEnd(chunk, at)
+    if (at === 0) return strange
+  }
+  asked.pathBegin = ++at
+  while (kindAt(chunk, at) & inCode) at++
+  if (chunk[at] !== space) {
+    while (kindAt(chunk, at) & inTarget && chunk[at] !== question) at++
+    asked.pathEnd = at
+    while (kindAt(chunk, at) & inTarget) at++
+  } else asked.pathEnd = at
+  return chunk[at] === space ? at : fail(at)
+}
+
+/** Of "http://host:port/path": which host is named decides nothing, as in `Host`. */
+function authorityEnd(chunk: Buffer, begin: number): number {
+  let at = endOfLower(schemeBytes, chunk, begin)
+  if (at === 0) return strange
+  if (((chunk[at] as number) | 0x20) === 115) at++
+  at = end(authorityBytes, chunk, at)
+  if (at === 0) return strange
+  const host = at
+  while (kindAt(chunk, at) & inHost) at++
+  return at > host && chunk[at] === slash ? at : fail(at)
+}
+const schemeBytes = Buffer.from('http')
+const authorityBytes = Buffer.from('://')
+
+/** Behind the blank line. */
+function fieldsEnd(chunk: Buffer, begin: number, isOld: boolean): number {
   let at = begin
   let hosts = 0
+  let connections = 0
+  let lengths = 0
+  asked.closes = isOld
+  asked.bodyLength = 0
   while (chunk[at] !== cr) {
     const name = at
     while (kindAt(chunk, at) & inName) at++
-    if (at === name || chunk[at] !== colon) return 0
+    if (at === name || chunk[at] !== colon) return fail(at)
     let value = at + 1
     if (chunk[value] === space) value++
     if (kindAt(chunk, name) & doubtful) {
-      const meaning = meaningOf(chunk, name, at, value)
-      if (meaning === 'doubt') return 0
-      if (meaning === 'host') hosts++
+      if (begins(hostName, chunk, name)) {
+        if (hosts++ > 0) return fail(name)
+        value = hostEnd(chunk, value)
+      } else if (begins(connectionName, chunk, name)) {
+        if (connections++ > 0) return fail(name)
+        value = connectionEnd(chunk, value)
+      } else if (begins(lengthName, chunk, name)) {
+        if (lengths++ > 0) return fail(name)
+        value = lengthEnd(chunk, value)
+      } else {
+        for (const doubt of doubts) if (begins(doubt, chunk, name)) return fail(name)
+      }
+      if (value === 0) return strange
     }
     at = value
     while (kindAt(chunk, at) & inValue) at++
-    if (chunk[at] !== cr || chunk[at + 1] !== lf) return 0
+    if (chunk[at] !== cr) return fail(at)
+    if (chunk[at + 1] !== lf) return fail(at + 1)
     at += 2
   }
-  return hosts === 1 ? at : 0
-}
-
-/** In lower case; what begins like one of these may change where the request ends, or whether the connection stays. */
-const doubts = ['con', 'exp', 'http2', 'keep', 'proxy', 'te', 'trai', 'tran', 'upgrade:'].map((name) =>
-  Buffer.from(name),
-)
-
-function meaningOf(chunk: Buffer, name: number, nameEnd: number, value: number): 'host' | 'doubt' | 'plain' {
-  if (begins(hostName, chunk, name)) return isHost(chunk, value) ? 'host' : 'doubt'
-  if (begins(connectionName, chunk, name)) {
-    const valueEnd = value + keepAlive.length
-    return nameEnd + 2 === value && stands(keepAlive, chunk, value) && chunk[valueEnd] === cr ? 'plain' : 'doubt'
-  }
-  for (const doubt of doubts) if (begins(doubt, chunk, name)) return 'doubt'
-  return 'plain'
+  if (chunk[at + 1] !== lf) return fail(at + 1)
+  return hosts === 1 || isOld ? at + 2 : fail(at + 1)
 }
 const hostName = Buffer.from('host:')
 const connectionName = Buffer.from('connection:')
+const lengthName = Buffer.from('content-length:')
+/** In lower case; what begins like one of these may change where the request ends, or whether the connection stays. */
+const doubts = ['expect', 'http2', 'proxy-c', 'trai', 'transfer', 'upgrade:'].map((name) => Buffer.from(name))
 
 /** A name and perhaps a port, and nothing that a proxy could take for something else. */
-function isHost(chunk: Buffer, begin: number): boolean {
+function hostEnd(chunk: Buffer, begin: number): number {
   let at = begin
   while (kindAt(chunk, at) & inHost) at++
-  return at > begin && chunk[at] === cr
+  return at > begin && chunk[at] === cr ? at : fail(at)
+}
+
+function connectionEnd(chunk: Buffer, begin: number): number {
+  const closes = ((chunk[begin] as number) | 0x20) === closeBytes[0]
+  const at = endOfLower(closes ? closeBytes : keepAliveBytes, chunk, begin)
+  if (at === 0) return strange
+  asked.closes = closes
+  return chunk[at] === cr ? at : fail(at)
+}
+const closeBytes = Buffer.from('close')
+const keepAliveBytes = Buffer.from('keep-alive')
+
+function lengthEnd(chunk: Buffer, begin: number): number {
+  let at = begin
+  while (kindAt(chunk, at) & digit) asked.bodyLength = asked.bodyLength * 10 + (chunk[at++] as number) - 48
+  // Eight digits are a hundred megabytes, and no body may be as long.
+  if (at === begin || at - begin > 8) return fail(at)
+  return chunk[at] === cr ? at : fail(at)
 }
 
 const kindAt = (chunk: Buffer, at: number): number => kinds[chunk[at] as number] as number
 
-/** These bytes are there. The blank line at the end keeps it inside the chunk. */
-function stands(bytes: Buffer, chunk: Buffer, at: number): boolean {
-  for (let i = 0; i < bytes.length; i++) if (chunk[at + i] !== bytes[i]) return false
-  return true
+function fail(at: number): typeof strange {
+  failedAt = at
+  return strange
 }
 
-/** As `stands`, for lower-case letters and what has no case among the bytes of a name. */
+/** Behind these bytes, if they are there. */
+function end(bytes: Buffer, chunk: Buffer, at: number): number {
+  for (let i = 0; i < bytes.length; i++) if (chunk[at + i] !== bytes[i]) return fail(at + i)
+  return at + bytes.length
+}
+
+/** As `end`, in either case. What is no letter has none: a CR is not a hyphen. */
+function endOfLower(lower: Buffer, chunk: Buffer, at: number): number {
+  for (let i = 0; i < lower.length; i++) {
+    const wanted = lower[i] as number
+    const byte = chunk[at + i] as number
+    if ((wanted >= 97 ? byte | 0x20 : byte) !== wanted) return fail(at + i)
+  }
+  return at + lower.length
+}
+
+/** Whether a name begins so; its bytes are those of names. Where it does not is no failure. */
 function begins(lower: Buffer, chunk: Buffer, at: number): boolean {
   for (let i = 0; i < lower.length; i++) if (((chunk[at + i] as number) | 0x20) !== lower[i]) return false
   return true

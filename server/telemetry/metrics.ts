@@ -26,6 +26,8 @@ const redisCommands = ['get', 'set', 'del', 'eval', 'scan', 'publish', 'ping', '
 const upkeepParts = ['indexes', 'links', 'deadClicks', 'clickDays', 'clickMonths', 'idempotencyKeys', 'outbox', 'hits', 'spools'] as const // prettier-ignore
 export type UpkeepPart = (typeof upkeepParts)[number]
 const shedReasons = ['flights', 'db_queue', 'redis_queue', 'api_queue', 'fills', 'connections', 'other'] as const
+/** As in redirect/visitor.ts, which has the meaning of each. */
+const handOverReasons = ['api', 'method', 'body', 'unrecognised', 'partial'] as const
 const tenantTiers = ['standard', 'plus', 'unlimited', 'aggregate', 'address'] as const
 
 /** Seconds. Dense where redirects are: from a tier-1 hit (tens of µs) to both deadlines (50 and 100 ms). */
@@ -43,6 +45,8 @@ export interface Metrics {
   readonly registry: Registry
   /** An answer of the redirect path. Costs an array element and a bucket. */
   redirect(status: number, seconds: number): void
+  /** Requests that node:http answered, because the front door did not. */
+  readonly handovers: LabelledTotal<{ reason: typeof handOverReasons }>
   /** Answered by tier 1. */
   localHit(): void
   readonly cacheHit: LabelledTotal<{ tier: typeof tiers }>
@@ -136,7 +140,7 @@ export function createMetrics(options: MetricsOptions = {}): Metrics {
   }
 }
 
-function redirectMetrics(registry: Registry): Pick<Metrics, 'redirect'> {
+function redirectMetrics(registry: Registry): Pick<Metrics, 'redirect' | 'handovers'> {
   // Index: the status. Drained into the counter at every collection.
   const pending = new Float64Array(600)
   new Counter({
@@ -159,6 +163,12 @@ function redirectMetrics(registry: Registry): Pick<Metrics, 'redirect'> {
     redirectBounds,
   )
   return {
+    handovers: labelledTotal(
+      registry,
+      'quicklink_front_door_handovers_total',
+      'Requests that the front door left to node:http, by what they are',
+      { reason: handOverReasons },
+    ),
     redirect(status, seconds) {
       ;(pending[status] as number)++
       duration.observe(seconds)

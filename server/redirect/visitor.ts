@@ -1,0 +1,351 @@
+// One connection at the front door, and the steps of its requests: see front-door.ts.
+// Long because its states are read together.
+import type { Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
+import type { Counter } from '../clicks/counter.ts'
+import type { Holder } from './guests.ts'
+import { isApi } from './handler.ts'
+import { InnerSocket, type Outside } from './inner-socket.ts'
+import type { Asker, Decisions, Knower, Outcome, Told } from './outcome.ts'
+import type { Page } from './pages.ts'
+import { tailOf, wireOf } from './prepared.ts'
+import { asked, fieldIn, partial, pathIn, recognise, strange } from './recognise.ts'
+
+/** Why node:http has a request: it is the API's, no GET or HEAD, or has a body; or it was not recognised, or came too slowly. */
+export const handOverReasons = ['api', 'method', 'body', 'unrecognised', 'partial'] as const
+export type HandOverReason = (typeof handOverReasons)[number]
+
+/** One connection's requests at node:http. */
+export interface Served extends Pick<Holder, 'isWaiting'> {
+  reason: HandOverReason | undefined
+}
+
+export interface VisitorDeps {
+  readonly decisions: Pick<Decisions, 'atOnce' | 'ask'>
+  readonly small: ReadonlyMap<string, Page>
+  readonly clicks: Pick<Counter, 'hit'>
+  readonly onAnswer: (status: number, seconds: number, source: Knower) => void
+  /** Takes a connection over for good; what was read of it is in its buffer again. */
+  readonly handOver: (socket: Duplex, reason: HandOverReason) => void
+  /** Serves one request after another, and says when each is answered, and read to its end. */
+  readonly serve: (inner: Duplex, onAnswered: () => void) => Served
+}
+
+/** What all connections share. */
+export interface Door {
+  readonly deps: VisitorDeps
+  readonly visitors: Set<Visitor>
+  /** The value of `Date` at a moment of the monotonic clock. */
+  readonly date: (nowMs: number) => string
+  readonly draining: boolean
+}
+
+/** Requests of one connection that are answered before others are looked at. */
+const inOneTurn = 32
+/** Chunks that a request may come in; who sends it in more is as well served by node:http. */
+const mostParts = 8
+
+/** A connection until it is closed, or handed over for good. No function is made per connection, and none per request. */
+export class Visitor implements Holder, Asker, Outside {
+  readonly #door: Door
+  readonly socket: Duplex
+  lastMs = performance.now()
+  #used = false
+  #gone = false
+  /** A request is worked on, or an answer has no room: what comes meanwhile is kept, and no more is read. */
+  #busy = false
+  #rest: Buffer | undefined
+  #parts = 0
+  #full = false
+  /** It waits for the ladder, or for a hit. */
+  #owed = false
+  /** What is asked, where that takes more than a look into tier 1. */
+  #chunk: Buffer | undefined
+  #headBegin = 0
+  #headEnd = 0
+  #isHead = false
+  #closes = false
+  /** As node:http sees the connection, once it had a request of it; and whether it has one now. */
+  #inner: InnerSocket | undefined
+  #served: Served | undefined
+  #away = false
+  /** Bytes of that request that have not come yet. */
+  #missing = 0
+
+  constructor(door: Door, socket: Duplex) {
+    this.#door = door
+    this.socket = socket
+    ;(socket as Held)[visitor] = this
+    socket.on('data', onData).on('drain', onDrain).on('end', onEnd).on('error', onError).on('close', onClose)
+  }
+
+  get isWaiting(): boolean {
+    return this.#owed || (this.#away && this.#served?.isWaiting === true)
+  }
+
+  onData(chunk: Buffer): void {
+    this.lastMs = performance.now()
+    if (this.#away && this.#missing > 0) this.#forward(chunk)
+    else if (this.#busy) this.#keep(chunk)
+    else if (this.#rest === undefined) this.#take(chunk, this.lastMs)
+    else {
+      const whole = Buffer.concat([this.#rest, chunk])
+      this.#rest = undefined
+      this.#take(whole, this.lastMs)
+    }
+  }
+
+  #take(chunk: Buffer, beganMs: number): void {
+    const { decisions } = this.#door.deps
+    let at = 0
+    for (let n = 0; at < chunk.length && !this.#gone; n++) {
+      if (this.#full || n === inOneTurn) {
+        if (!this.#full) setImmediate(goOn, this)
+        return this.#wait(chunk, at)
+      }
+      const end = recognise(chunk, at)
+      if (end === strange) return this.#handOver(chunk.subarray(at), 'unrecognised')
+      if (end === partial) return this.#keepPart(chunk.subarray(at))
+      const { method, bodyLength } = asked
+      const isHead = method === 'HEAD'
+      const isPlain = (isHead || method === 'GET') && bodyLength === 0
+      const path = pathIn(chunk)
+      this.#used = true
+      this.#parts = 0
+      this.#isHead = isHead
+      this.#closes = asked.closes
+      const prepared = isPlain ? decisions.atOnce(path, isHead, beganMs) : undefined
+      if (prepared !== undefined) this.#say(prepared, beganMs, beganMs, 'local')
+      else if (isPlain && !isApi(path)) {
+        this.#chunk = chunk
+        this.#headBegin = at
+        this.#headEnd = end
+        if (!this.#ask(path, beganMs)) return this.#wait(chunk, end)
+      } else {
+        const reason = isApi(path) ? 'api' : bodyLength > 0 ? 'body' : 'method'
+        return this.#exchange(chunk.subarray(at), end - at + bodyLength, reason)
+      }
+      at = end
+    }
+  }
+
+  /** False: the answer has to be waited for. */
+  #ask(path: string, beganMs: number): boolean {
+    const { decisions, small } = this.#door.deps
+    const page = small.get(path)
+    const told = page === undefined ? decisions.ask(path, this.#isHead, this) : { outcome: page, source: undefined }
+    if (told instanceof Promise) {
+      this.#owed = true
+      void told.then((found) => {
+        this.#hear(found, beganMs)
+      })
+      return false
+    }
+    this.#say(told.outcome, beganMs, performance.now(), told.source)
+    this.#chunk = undefined
+    return true
+  }
+
+  #hear({ outcome, source }: Told, beganMs: number): void {
+    if (this.#gone) return
+    this.#owed = false
+    this.#say(outcome, beganMs, performance.now(), source)
+    this.#chunk = undefined
+    if (!this.#full) this.goOn()
+  }
+
+  #say(outcome: Outcome, beganMs: number, nowMs: number, source: Knower): void {
+    const { deps, date, draining } = this.#door
+    const { socket } = this
+    const closes = this.#closes || draining
+    let hasRoom: boolean
+    if (outcome.tally === undefined) {
+      hasRoom = outcome.write(socket, this.#field('accept'), date(nowMs), closes, this.#isHead)
+    } else {
+      // A one-byte string goes to the kernel without a Buffer of its own; prepared Buffers were not measurably cheaper.
+      const wire = closes ? outcome.head + date(nowMs) + tailOf(true) : wireOf(outcome, date(nowMs))
+      hasRoom = socket.write(wire, 'latin1')
+      if (!this.#isHead) deps.clicks.hit(outcome.tally)
+    }
+    deps.onAnswer(outcome.status, (performance.now() - beganMs) / 1000, source)
+    if (closes) this.#endSoon()
+    else if (!hasRoom) this.#full = true
+  }
+
+  isWanted(): boolean {
+    return !this.#gone
+  }
+
+  get peer(): string | undefined {
+    return (this.socket as Socket).remoteAddress
+  }
+
+  get forwardedFor(): string | undefined {
+    return this.#field('x-forwarded-for')
+  }
+
+  #field(name: string): string | undefined {
+    return this.#chunk === undefined ? undefined : fieldIn(this.#chunk, this.#headBegin, this.#headEnd, name)
+  }
+
+  #wait(chunk: Buffer, at: number): void {
+    this.#busy = true
+    if (at < chunk.length) this.#keep(chunk.subarray(at))
+  }
+
+  #keep(chunk: Buffer): void {
+    this.#rest = this.#rest === undefined ? chunk : Buffer.concat([this.#rest, chunk])
+    this.socket.pause()
+  }
+
+  #keepPart(chunk: Buffer): void {
+    if (++this.#parts > mostParts) this.#handOver(chunk, 'partial')
+    else this.#rest = chunk
+  }
+
+  /** Else it is read: whoever leaves while its last request is worked on is noticed. */
+  get #isBehind(): boolean {
+    return this.#gone || this.#full || (this.#busy && this.#rest !== undefined)
+  }
+
+  goOn(): void {
+    if (this.#gone) return
+    const rest = this.#rest
+    this.#rest = undefined
+    this.#busy = false
+    if (rest !== undefined) this.#take(rest, performance.now())
+    if (!this.#isBehind && this.socket.isPaused()) this.socket.resume()
+  }
+
+  onDrain(): void {
+    if (!this.#full) return
+    this.#full = false
+    this.goOn()
+  }
+
+  #exchange(chunk: Buffer, length: number, reason: HandOverReason): void {
+    this.#busy = true
+    this.#away = true
+    this.#missing = length
+    this.#serve(reason)
+    this.#forward(chunk)
+  }
+
+  #serve(reason: HandOverReason): void {
+    if (this.#served === undefined || this.#inner?.destroyed !== false) {
+      this.#inner = new InnerSocket(this)
+      this.#served = this.#door.deps.serve(this.#inner, () => {
+        this.#takeBack()
+      })
+    }
+    this.#served.reason = reason
+  }
+
+  #forward(chunk: Buffer): void {
+    const part = chunk.subarray(0, this.#missing)
+    this.#missing -= part.length
+    if (part.length < chunk.length) this.#keep(chunk.subarray(part.length))
+    if (this.#inner?.push(part) === false) this.socket.pause()
+  }
+
+  /** node:http has answered. */
+  #takeBack(): void {
+    // Where its answer was the last one, it closes the connection.
+    if (this.#gone || !this.#away || this.#inner?.writableEnded === true) return
+    this.#away = false
+    this.lastMs = performance.now()
+    // We would not agree on where the request ends.
+    if (this.#missing > 0) this.socket.destroy()
+    else this.goOn()
+  }
+
+  onWanted(): void {
+    if (this.#away && this.#missing > 0) this.socket.resume()
+  }
+
+  onClosed(soon: boolean): void {
+    if (!this.#away) return
+    if (soon) this.#endSoon()
+    else this.socket.destroy()
+  }
+
+  #handOver(chunk: Buffer, reason: HandOverReason): void {
+    const { socket } = this
+    this.#leave()
+    this.#inner?.destroy()
+    // Paused, the socket keeps what is put back until the new owner listens.
+    socket.pause()
+    socket.unshift(chunk)
+    this.#door.deps.handOver(socket, reason)
+    socket.resume()
+  }
+
+  /** The client has said its last. As in node:http, what it still waits for is not delivered. */
+  onEnd(): void {
+    const begun = this.#rest
+    if (this.#away) this.#inner?.push(null)
+    else if (begun !== undefined && !this.#busy) {
+      // What becomes of half a request is for node:http to say.
+      this.#rest = undefined
+      this.#exchange(begun, begun.length, 'partial')
+      this.#inner?.push(null)
+    } else {
+      this.#gone = true
+      this.socket.end()
+    }
+  }
+
+  /** Nearly always all is with the kernel, and a close says as much as an end before it. */
+  #endSoon(): void {
+    const { socket } = this
+    this.#gone = true
+    if (socket.writableLength === 0) socket.destroy()
+    else socket.end(() => socket.destroy())
+  }
+
+  onClose(): void {
+    this.#leave()
+    this.#inner?.destroy()
+  }
+
+  #leave(): void {
+    this.#gone = true
+    this.#away = false
+    this.#door.visitors.delete(this)
+    const { socket } = this
+    socket.removeListener('data', onData).removeListener('drain', onDrain).removeListener('end', onEnd)
+    socket.removeListener('error', onError).removeListener('close', onClose)
+  }
+
+  closeIfQuiet(nowMs: number, quietMs: number, unusedMs: number): void {
+    const isQuiet = nowMs - this.lastMs >= (this.#used ? quietMs : unusedMs)
+    if (this.#rest !== undefined && !this.#busy) this.#handOver(this.#rest, 'partial')
+    else if (isQuiet && (!this.#busy || this.#full || this.#gone)) this.socket.destroy()
+  }
+
+  close(): void {
+    this.socket.destroy()
+  }
+}
+
+const visitor = Symbol('visitor')
+type Held = Duplex & { [visitor]: Visitor }
+
+function onData(this: Duplex, chunk: Buffer): void {
+  ;(this as Held)[visitor].onData(chunk)
+}
+function onDrain(this: Duplex): void {
+  ;(this as Held)[visitor].onDrain()
+}
+function onEnd(this: Duplex): void {
+  ;(this as Held)[visitor].onEnd()
+}
+function onError(this: Duplex): void {
+  this.destroy()
+}
+function onClose(this: Duplex): void {
+  ;(this as Held)[visitor].onClose()
+}
+function goOn(one: Visitor): void {
+  one.goOn()
+}
