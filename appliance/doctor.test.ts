@@ -53,3 +53,17 @@ test('a proxy that forwards and is not named is not ok, a stranger who does is o
   expect(await told(0, 7)).toEqual([expect.stringMatching(/^ok .*7 strangers/)])
   expect(await told(3, 7)).toEqual([expect.stringMatching(/^not ok .*3 requests .* TRUST_PROXY does not name/)])
 })
+
+test('redirects that node:http has to answer are not ok when they are more than one in twenty; those of the API are meant for it', async () => {
+  const told = (left: number, api: number, all: number) =>
+    linesOf(
+      `quicklink_redirects_total{status="302"} ${all - 10}\nquicklink_redirects_total{status="404"} 10\n` +
+        `quicklink_front_door_handovers_total{reason="api"} ${api}\nquicklink_front_door_handovers_total{reason="unrecognised"} ${left}`,
+      'at the front door',
+    )
+  expect(await told(50, 5000, 1000)).toEqual([expect.stringMatching(/^ok .*5.0 % of 1000 redirects/)])
+  expect(await told(51, 0, 1000)).toEqual([
+    expect.stringMatching(/^not ok .*5.1 % .*front_door_handovers_total says why/),
+  ])
+  expect(await told(20, 0, 40)).toEqual([expect.stringMatching(/^ok .*50.0 % of 40/)])
+})

@@ -142,9 +142,26 @@ function proxyPoints({ ops, settings, open }: Patient): Point[] {
   ]
 }
 
+/** What the front door leaves to node:http costs twice: a field that is not of its grammar, or a proxy that sends bodies. */
+async function atTheDoor({ ops, settings }: Patient): Promise<Finding | 'not here'> {
+  if ((await settings())['frontDoor'] === 'http') return 'not here'
+  const samples = (await ops('/metrics')).split('\n')
+  const sumOf = (name: string): number =>
+    samples
+      .filter((line) => line.startsWith(`${name}{`) && !line.includes('reason="api"'))
+      .reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' '))), 0)
+  const all = sumOf('quicklink_redirects_total')
+  const left = sumOf('quicklink_front_door_handovers_total')
+  const share = all === 0 ? 0 : left / all
+  const text = `${(share * 100).toFixed(1)} % of ${all} redirects were left to node:http`
+  const why = ': quicklink_front_door_handovers_total says why (reason), and what comes before QuickLink sends it so'
+  return finding(all < 1000 || share <= 0.05, share > 0.05 ? text + why : text)
+}
+
 function serverPoints(patient: Patient): Point[] {
   const { ops, settings } = patient
   return [
+    { name: 'Redirects at the front door', ask: () => atTheDoor(patient) },
     {
       name: 'Timeouts',
       ask: async () => {

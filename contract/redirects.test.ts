@@ -59,20 +59,25 @@ describe('301', () => {
   })
 })
 
-describe('404', () => {
+describe('200', () => {
   it.each([
-    '/nothing1',
-    '/ab',
-    '/with.dot',
-    '/with%20space',
-    '/a/b',
-    `/${'x'.repeat(65)}`,
-    '/robots',
-    '/',
-    '/%00%00%00',
-  ])('%s', async (path) => {
-    expect((await ql.get(path)).status).toBe(404)
+    ['/', 'text/html'],
+    ['/?from=here', 'text/html'],
+    ['/robots.txt', 'text/plain'],
+    ['/favicon.ico', 'image/'],
+  ])('for %s, which is no link and costs no look-up', async (path, type) => {
+    const { status, headers } = await ql.get(path)
+    expect([status, headers['content-type']]).toEqual([200, expect.stringContaining(type)])
   })
+})
+
+describe('404', () => {
+  it.each(['/nothing1', '/ab', '/with.dot', '/with%20space', '/a/b', `/${'x'.repeat(65)}`, '/robots', '/%00%00%00'])(
+    '%s',
+    async (path) => {
+      expect((await ql.get(path)).status).toBe(404)
+    },
+  )
   it('for a disabled, a deleted and an expired link, and never again its target', async () => {
     const [disabled, deleted] = [await ql.create(), await ql.create()]
     const endsMs = Date.now() + 3000

@@ -72,6 +72,14 @@ export const service = dashboard({
           },
         }),
         graph({
+          title: 'Left to node:http by the front door',
+          what: 'Requests that cost twice, as a share of all redirects; those of the API are meant for it. Above 5 %: unrecognised is a field that the grammar does not take, partial a sender that cuts requests.',
+          unit: 'percentunit',
+          queries: {
+            '{{reason}}': `sum by (reason) (${rate('quicklink_front_door_handovers_total', '{reason!="api"}')}) / on() group_left() ${sum('quicklink_redirects_total')}`,
+          },
+        }),
+        graph({
           title: 'Burn rate',
           what: 'At 1 the allowance of the month lasts exactly a month; at 14.4 an hour uses up 2 % of it. Alert: QuickLinkRedirectSloBurn.',
           unit: 'none',

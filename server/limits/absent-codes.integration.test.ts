@@ -23,7 +23,7 @@ test('after NOT_FOUND_PER_MINUTE 404s an address is told 429 for absent codes, d
   const leftMs = 60_000 - (Date.now() % 60_000)
   if (leftMs < 3000) await pause(leftMs)
 
-  for (const path of ['/absent1', `/${off}`, '/favicon.ico', '/absent1']) expect((await scanner(path)).status).toBe(404)
+  for (const path of ['/absent1', `/${off}`, '/no/code', '/absent1']) expect((await scanner(path)).status).toBe(404)
   for (const path of ['/absent1', '/absent2', `/${off}`]) {
     const { status, headers, text } = await scanner(path)
     expect([status, JSON.parse(text)]).toMatchObject([429, { code: 'rate_limited', status: 429 }])
@@ -31,6 +31,8 @@ test('after NOT_FOUND_PER_MINUTE 404s an address is told 429 for absent codes, d
     expect(Number(headers['retry-after'])).toBeLessThanOrEqual(60)
   }
   expect((await scanner(`/${link}`)).status).toBe(302)
+  // What browsers and crawlers ask for by themselves is nobody's try.
+  for (const path of ['/', '/favicon.ico', '/robots.txt']) expect((await scanner(path)).status).toBe(200)
   expect((await neighbour('/absent1')).status).toBe(404)
   for (let n = 0; n < 8; n++) expect((await friend('/absent1')).status).toBe(404)
   expect(await app.metric('quicklink_rate_limited_total', { tier: 'address' })).toBe(3)

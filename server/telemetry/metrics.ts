@@ -1,5 +1,5 @@
 // Every metric, in one place. Each is there, at 0, from the start, so that rates and alerts work from the first scrape.
-// A worker counts for itself; fleet.ts adds the workers up: counters and histograms summed, gauges as they say here.
+// Long because every metric stands here. A worker counts for itself; fleet.ts adds the workers up: counters and histograms summed, gauges as they say here.
 import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client'
 import {
   histogram,
