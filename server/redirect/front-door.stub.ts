@@ -9,7 +9,7 @@ import { absent, type Code, type Known, type Link } from '../link.ts'
 import { createFrontDoor } from './front-door.ts'
 import { createRedirectHandler, type RedirectHandler } from './handler.ts'
 import { createHttpServer, type HttpServer } from './http-server.ts'
-import type { Line } from './one-at-a-time.ts'
+import { Turns, type Line } from './one-at-a-time.ts'
 import { Decisions, type DecisionDeps } from './outcome.ts'
 import { smallPages } from './pages.ts'
 import type { Found, Resolver } from './resolve.ts'
@@ -191,6 +191,7 @@ export function createPages(): HttpServer {
     {
       redirects: (req, res) => handlers.get(req.socket)?.(req, res),
       api: answerLength,
+      turns: new Turns(),
       onHandedOver: () => undefined,
     },
     limits,
@@ -214,7 +215,13 @@ export async function serve(pages: HttpServer, { chunks, gaps, fin }: Case, with
     return pages.take(socket, undefined, onAnswered)
   }
   const times = { keepAliveMs: 1e9, firstRequestMs: 1e9, lateCheckMs: 1e9 }
-  const door = createFrontDoor({ ...deps, handOver: (socket) => void take(socket), serve: take, ...times })
+  const door = createFrontDoor({
+    ...deps,
+    turns: new Turns(),
+    handOver: (socket) => void take(socket),
+    serve: take,
+    ...times,
+  })
   if (withDoor) door.accept(wire)
   else take(wire)
   for (const [i, chunk] of chunks.entries()) {
@@ -237,7 +244,8 @@ export async function serve(pages: HttpServer, { chunks, gaps, fin }: Case, with
   return { bytes, closed, ...counted, rawAnswers: counted.statuses.length - byNode }
 }
 
-const refusal = /HTTP\/1\.1 4\d\d [^\r]*\r\n(?:Content-Length: 0\r\n)?Connection: close\r\n(?:Date: x\r\n)?\r\n$/
+/** How node:http ends a connection that sends what is no request. */
+export const refusal = /HTTP\/1\.1 4\d\d [^\r]*\r\n(?:Content-Length: 0\r\n)?Connection: close\r\n(?:Date: x\r\n)?\r\n$/
 
 /**
  * The one difference that is allowed: how many answers get out before a broken request ends the connection. What node:http
@@ -249,13 +257,16 @@ export async function isBroken(
   door: Pick<Outcome, 'bytes' | 'closed'>,
   alone: Pick<Outcome, 'bytes' | 'closed'>,
 ): Promise<boolean> {
-  const bytes = Array.from(Buffer.concat(chunks), (byte) => Buffer.from([byte]))
-  const patient = await serve(pages, { chunks: bytes, gaps: [settled], fin: fin === 'none' ? fin : 'late' }, false)
+  const bytes = Buffer.concat(chunks)
+  const one = Array.from(bytes, (byte) => Buffer.from([byte]))
+  // Only the end of a line can make a request that has to be waited for.
+  const gaps = Array.from(bytes, (byte) => (byte === 10 ? settled : 0))
+  const patient = await serve(pages, { chunks: one, gaps, fin: fin === 'none' ? fin : 'late' }, false)
   const all = patient.bytes.replace(refusal, '')
   // Without a refusal it was closed as it was asked to be; what came behind that is broken, and may be called so. A FIN that
   // comes before the answers takes with it what of several it overtakes.
   const isRefused = [patient, door, alone].some((one) => refusal.test(one.bytes))
-  const isWhole = isRefused || fin === 'early' || door.bytes === all
+  const isWhole = isRefused || fin === 'early' || door.bytes.length >= alone.bytes.length
   const isPart = (one: typeof door): boolean => one.closed && all.startsWith(one.bytes.replace(refusal, ''))
   return patient.closed && isWhole && isPart(door) && isPart(alone)
 }

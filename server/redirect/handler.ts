@@ -61,9 +61,13 @@ export function createRedirectHandler({ decisions, small, clicks, onAnswer }: Re
     const page = small.get(path)
     const told =
       page === undefined ? decisions.ask(path, isHead, askerOf(req, res)) : { outcome: page, source: undefined }
-    if (told instanceof Promise)
-      void told.then(({ outcome, source }) => { say(req, res, outcome, beganMs, source) }) // prettier-ignore
-    else say(req, res, told.outcome, beganMs, told.source)
+    if (!(told instanceof Promise)) {
+      say(req, res, told.outcome, beganMs, told.source)
+      return
+    }
+    void told.then(({ outcome, source }) => {
+      if (!res.destroyed) say(req, res, outcome, beganMs, source)
+    })
   }
 }
 

@@ -5,10 +5,11 @@ import type { Duplex } from 'node:stream'
 import type { limits } from '../config.ts'
 import type { HandOverReason } from './visitor.ts'
 import { isApi, originForm, pathOf } from './handler.ts'
-import { Line, Turns } from './one-at-a-time.ts'
+import { Line, type Turns } from './one-at-a-time.ts'
 
 interface HttpDeps {
   readonly redirects: RequestListener
+  readonly turns: Turns
   readonly api: RequestListener
   /** A request that the front door has left to us. */
   readonly onHandedOver: (reason: HandOverReason) => void
@@ -33,7 +34,6 @@ export interface HttpServer {
 export function createHttpServer(deps: HttpDeps, bounds: { readonly [K in keyof Bounds]: number }): HttpServer {
   let draining = false
   const lines = new Map<Duplex, Line>()
-  const turns = new Turns()
   const begin: RequestListener = (req, res) => {
     const line = lines.get(req.socket)
     if (line?.reason !== undefined) deps.onHandedOver(line.reason)
@@ -67,7 +67,7 @@ export function createHttpServer(deps: HttpDeps, bounds: { readonly [K in keyof 
     server,
     take(socket, reason, onAnswered) {
       server.emit('connection', socket)
-      const line = new Line(socket, begin, turns, reason, onAnswered)
+      const line = new Line(socket, begin, deps.turns, reason, onAnswered)
       lines.set(socket, line)
       socket.once('close', () => lines.delete(socket))
       return line

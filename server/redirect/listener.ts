@@ -6,6 +6,7 @@ import { createServer, type AddressInfo, type Server, type Socket } from 'node:n
 import type { Duplex } from 'node:stream'
 import { limits, type Config } from '../config.ts'
 import { createFrontDoor, type FrontDoor } from './front-door.ts'
+import { Turns } from './one-at-a-time.ts'
 import type { HandOverReason } from './visitor.ts'
 import { Guests, type GuestsOptions } from './guests.ts'
 import { createRedirectHandler, type RedirectDeps } from './handler.ts'
@@ -45,7 +46,8 @@ export async function listen(
   deps: ListenerDeps,
   bounds: Bounds = limits,
 ): Promise<Listener> {
-  const http = createHttpServer({ ...deps, redirects: createRedirectHandler(deps) }, bounds)
+  const turns = new Turns()
+  const http = createHttpServer({ ...deps, turns, redirects: createRedirectHandler(deps) }, bounds)
   const guests = new Guests({
     ...deps,
     most: bounds.connections,
@@ -53,6 +55,7 @@ export async function listen(
   })
   const door = createFrontDoor({
     ...deps,
+    turns,
     handOver: (socket, reason) => {
       guests.handedOver(socket, http.take(socket, reason))
     },

@@ -17,7 +17,7 @@ const turnMs = 5
 
 /** Who is waiting for a turn, on all connections. */
 export class Turns {
-  #lines: Line[] = []
+  #lines: { takeTurn(): void }[] = []
   #isSet = false
   #untilMs = 0
 
@@ -27,7 +27,7 @@ export class Turns {
     return performance.now() < this.#untilMs
   }
 
-  add(line: Line): void {
+  add(line: { takeTurn(): void }): void {
     this.#lines.push(line)
     this.#set()
   }

@@ -6,6 +6,7 @@ import type { Counter } from '../clicks/counter.ts'
 import type { Holder } from './guests.ts'
 import { isApi } from './handler.ts'
 import { InnerSocket, type Outside } from './inner-socket.ts'
+import type { Turns } from './one-at-a-time.ts'
 import type { Asker, Decisions, Knower, Outcome, Told } from './outcome.ts'
 import type { Page } from './pages.ts'
 import { tailOf, wireOf } from './prepared.ts'
@@ -24,6 +25,8 @@ export interface VisitorDeps {
   readonly decisions: Pick<Decisions, 'atOnce' | 'ask'>
   readonly small: ReadonlyMap<string, Page>
   readonly clicks: Pick<Counter, 'hit'>
+  /** What comes in one piece is not all answered before others are looked at. */
+  readonly turns: Turns
   readonly onAnswer: (status: number, seconds: number, source: Knower) => void
   /** Takes a connection over for good; what was read of it is in its buffer again. */
   readonly handOver: (socket: Duplex, reason: HandOverReason) => void
@@ -40,8 +43,6 @@ export interface Door {
   readonly draining: boolean
 }
 
-/** Requests of one connection that are answered before others are looked at. */
-const inOneTurn = 32
 /** Chunks that a request may come in; who sends it in more is as well served by node:http. */
 const mostParts = 8
 
@@ -96,11 +97,11 @@ export class Visitor implements Holder, Asker, Outside {
   }
 
   #take(chunk: Buffer, beganMs: number): void {
-    const { decisions } = this.#door.deps
+    const { decisions, turns } = this.#door.deps
     let at = 0
     for (let n = 0; at < chunk.length && !this.#gone; n++) {
-      if (this.#full || n === inOneTurn) {
-        if (!this.#full) setImmediate(goOn, this)
+      if (this.#full || (n > 0 && !turns.hasTime())) {
+        if (!this.#full) turns.add(this)
         return this.#wait(chunk, at)
       }
       const end = recognise(chunk, at)
@@ -151,7 +152,7 @@ export class Visitor implements Holder, Asker, Outside {
     this.#owed = false
     this.#say(outcome, beganMs, performance.now(), source)
     this.#chunk = undefined
-    if (!this.#full) this.goOn()
+    if (!this.#full) this.takeTurn()
   }
 
   #say(outcome: Outcome, beganMs: number, nowMs: number, source: Knower): void {
@@ -208,7 +209,7 @@ export class Visitor implements Holder, Asker, Outside {
     return this.#gone || this.#full || (this.#busy && this.#rest !== undefined)
   }
 
-  goOn(): void {
+  takeTurn(): void {
     if (this.#gone) return
     const rest = this.#rest
     this.#rest = undefined
@@ -220,7 +221,7 @@ export class Visitor implements Holder, Asker, Outside {
   onDrain(): void {
     if (!this.#full) return
     this.#full = false
-    this.goOn()
+    this.takeTurn()
   }
 
   #exchange(chunk: Buffer, length: number, reason: HandOverReason): void {
@@ -256,7 +257,7 @@ export class Visitor implements Holder, Asker, Outside {
     this.lastMs = performance.now()
     // We would not agree on where the request ends.
     if (this.#missing > 0) this.socket.destroy()
-    else this.goOn()
+    else this.takeTurn()
   }
 
   onWanted(): void {
@@ -345,7 +346,4 @@ function onError(this: Duplex): void {
 }
 function onClose(this: Duplex): void {
   ;(this as Held)[visitor].onClose()
-}
-function goOn(one: Visitor): void {
-  one.goOn()
 }
