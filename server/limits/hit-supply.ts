@@ -1,10 +1,9 @@
 // Where bundles come from, and where they go back to: Redis, which divides an advance that Postgres has granted; without
 // it Postgres, which then grants bundles itself.
 import { pause } from '../connections/pause.ts'
-import type { AskPostgres } from './ask-postgres.ts'
 import type { DatabaseClock, Month } from './database-clock.ts'
 import type { HitCounters, Taken, Terms } from './hit-counters.ts'
-import type { Grant, Granted, Step } from './hits-store.ts'
+import type { AskPostgres, Grant, Granted, Step } from './hits-store.ts'
 
 export type Supplied =
   | { readonly units: number; readonly month: Month }

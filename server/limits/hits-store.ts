@@ -1,4 +1,6 @@
 // What Postgres knows of hits. `granted` is raised before anything of it can be spent, and never past the limit.
+import type { Breaker } from '../connections/breaker.ts'
+import { withDeadline } from '../connections/deadline.ts'
 import type { Sql } from '../connections/postgres.ts'
 import type { Month } from './database-clock.ts'
 
@@ -127,4 +129,22 @@ export async function readHits(sql: Sql, linkId: number): Promise<HitsRow> {
   )
   if (!row) throw new Error('Postgres does not know the month')
   return row
+}
+
+/** As a redirect asks: through its breaker and within its deadline. */
+export interface AskPostgres {
+  grant(linkId: number, step: Step, seen: number | null): Promise<Grant>
+  granted(linkId: number): Promise<Granted>
+  giveBack(linkId: number, month: string, units: number): Promise<void>
+}
+
+export function askPostgres(sql: Sql, breaker: Pick<Breaker, 'run'>, timeoutMs: number): AskPostgres {
+  const ask = <T>(work: () => Promise<T>): Promise<T> => breaker.run(() => withDeadline(work(), timeoutMs, 'Postgres'))
+  return {
+    grant: (linkId, step, seen) => ask(() => grantHits(sql, linkId, step, seen)),
+    granted: (linkId) => ask(() => readGranted(sql, linkId)),
+    async giveBack(linkId, month, units) {
+      await ask(() => returnHits(sql, linkId, month, units))
+    },
+  }
 }

@@ -3,13 +3,12 @@ import { limits, type Config } from '../config.ts'
 import type { Breaker } from '../connections/breaker.ts'
 import { withDeadline } from '../connections/deadline.ts'
 import type { Sql } from '../connections/postgres.ts'
-import { askPostgres } from './ask-postgres.ts'
 import type { DatabaseClock } from './database-clock.ts'
 import type { HitCounters } from './hit-counters.ts'
 import { createHitQuota, type HitQuota } from './hit-quota.ts'
 import { createHitSupply } from './hit-supply.ts'
 import { hitsRouter } from './hits-api.ts'
-import { databaseTimeMs } from './hits-store.ts'
+import { askPostgres, databaseTimeMs } from './hits-store.ts'
 
 interface HitsDeps {
   /** With the redirect's deadline. */

@@ -1,6 +1,7 @@
 // The load of a drill: a schedule that no answer can delay. Request n is due at n ÷ rate, and its latency counts from
 // then. A process of its own; it tells its parent every answer, and ends with it.
 import { Agent, request } from 'node:http'
+import { zipf } from '../../k6/lib/world.ts'
 import { clockMs, type Answered, type LoadGroup, type LoadOrder } from './load.ts'
 import { standardDestination } from './oracle.ts'
 
@@ -19,11 +20,6 @@ let beganMs = clockMs()
 /** Of each group by name: another load goes on with fresh codes where the one before ended. */
 const drawn = new Map<string, number>()
 
-/** Zipf with exponent 1, by inverting its continuous cousin: the first codes are the popular ones. */
-function zipf(count: number): number {
-  return Math.min(count - 1, Math.floor(Math.exp(Math.random() * Math.log(count + 1))) - 1)
-}
-
 function draw(): { group: LoadGroup; code: string } {
   let at = Math.random() * order.groups.reduce((sum, { share }) => sum + share, 0)
   const group = order.groups.find(({ share }) => (at -= share) < 0) ?? order.groups[0]!
@@ -33,7 +29,7 @@ function draw(): { group: LoadGroup; code: string } {
     group.pick === 'fresh'
       ? turn % group.count
       : group.pick === 'zipf'
-        ? zipf(group.count)
+        ? zipf(Math.random(), group.count, 1)
         : Math.floor(Math.random() * group.count)
   return { group, code: `${group.prefix}${n}` }
 }
