@@ -1,26 +1,14 @@
 // Every metric, in one place. Each is there, at 0, from the start, so that rates and alerts work from the first scrape.
 // Long because every metric stands here. A worker counts for itself; fleet.ts adds the workers up: counters and histograms summed, gauges as they say here.
 import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client'
-import {
-  histogram,
-  labelledHistogram,
-  labelledLevel,
-  labelledTotal,
-  level,
-  total,
-  type Distribution,
-  type LabelledHistogram,
-  type LabelledLevel,
-  type LabelledTotal,
-  type Level,
-  type Total,
-} from './instruments.ts'
+import { histogram, labelledHistogram, labelledLevel, labelledTotal, level, total } from './instruments.ts'
 
 const redirectStatuses = [301, 302, 404, 405, 429, 500, 503] as const
 const tiers = ['local', 'redis'] as const
 const sources = ['redis', 'postgres', 'stale', 'none'] as const
 const fallbackReasons = ['error', 'timeout', 'open', 'untrusted'] as const
 const dependencies = ['redis', 'postgres'] as const
+type Dependency = (typeof dependencies)[number]
 const breakerStates = ['closed', 'open', 'half_open'] as const
 const redisCommands = ['get', 'set', 'del', 'eval', 'scan', 'publish', 'ping', 'other'] as const
 const upkeepParts = ['indexes', 'links', 'deadClicks', 'clickDays', 'clickMonths', 'idempotencyKeys', 'outbox', 'hits', 'spools'] as const // prettier-ignore
@@ -41,52 +29,6 @@ const redisBounds = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.02, 
 const invalidationBounds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1, 2, 5, 15, 60, 300] as const
 const batchBounds = [1, 2, 4, 8, 16, 32, 64, 128, 256] as const
 
-export interface Metrics {
-  readonly registry: Registry
-  /** An answer of the redirect path. Costs an array element and a bucket. */
-  redirect(status: number, seconds: number): void
-  /** Requests that node:http answered, because the front door did not. */
-  readonly handovers: LabelledTotal<{ reason: typeof handOverReasons }>
-  /** Answered by tier 1. */
-  localHit(): void
-  readonly cacheHit: LabelledTotal<{ tier: typeof tiers }>
-  readonly cacheMiss: Total
-  readonly lookups: LabelledTotal<{ source: typeof sources }>
-  readonly dbFallback: LabelledTotal<{ reason: typeof fallbackReasons }>
-  readonly redisCommandDuration: LabelledHistogram<{ command: typeof redisCommands }>
-  readonly breakerState: LabelledLevel<{ dependency: typeof dependencies; state: typeof breakerStates }>
-  readonly breakerTransitions: {
-    inc(labels: { dependency: (typeof dependencies)[number]; to: (typeof breakerStates)[number] }): void
-  }
-  /** Sets the three states of a breaker, and counts the transition unless it is the first state. */
-  breaker(dependency: (typeof dependencies)[number], state: (typeof breakerStates)[number]): void
-  readonly negativeCacheKeys: Level
-  readonly invalidationDelay: Distribution
-  readonly trustAge: Level
-  readonly staleAnswersFound: Total
-  readonly clicksAccepted: Total
-  readonly clicksPersisted: Total
-  readonly clicksDropped: Total
-  readonly clicksSpooled: Level
-  readonly spoolDamaged: Total
-  readonly hitQuotaRejections: Total
-  readonly hitsUngranted: Total
-  readonly rateLimited: LabelledTotal<{ tier: typeof tenantTiers }>
-  readonly forwardedUnheeded: LabelledTotal<{ peer: readonly ['private', 'public'] }>
-  readonly tenantQuotaRejections: Total
-  readonly dbPool: LabelledLevel<{ state: readonly ['active', 'idle', 'waiting'] }>
-  readonly dbBatchSize: Distribution
-  readonly shed: LabelledTotal<{ reason: typeof shedReasons }>
-  readonly tierConfigured: LabelledLevel<{ tier: readonly ['local', 'redis', 'postgres'] }>
-  /** Of the primary process. */
-  readonly upkeepFailures: LabelledTotal<{ task: typeof upkeepParts }>
-  readonly workerRestarts: Total
-  readonly workersServing: Level
-  readonly logDropped: Total
-  /** Called at the start of every collection: the place to read a gauge. Must not wait and must not throw. */
-  onCollect(read: () => void): void
-}
-
 interface MetricsOptions {
   /** prom-client's process and Node metrics. Off in unit tests: they hold observers and timers. */
   readonly processMetrics?: boolean
@@ -94,7 +36,9 @@ interface MetricsOptions {
   readonly commit?: string
 }
 
-export function createMetrics(options: MetricsOptions = {}): Metrics {
+export type Metrics = ReturnType<typeof createMetrics>
+
+export function createMetrics(options: MetricsOptions = {}) {
   const registry = new Registry()
   const reads: (() => void)[] = []
   // Registered first, so that the gauges read here are up to date when their turn comes.
@@ -126,6 +70,7 @@ export function createMetrics(options: MetricsOptions = {}): Metrics {
         task: upkeepParts,
       },
     ),
+    // Of the primary process.
     workerRestarts: total(registry, 'quicklink_worker_restarts_total', 'Workers that died and were replaced'),
     workersServing: level(
       registry,
@@ -134,13 +79,14 @@ export function createMetrics(options: MetricsOptions = {}): Metrics {
       'sum',
     ),
     logDropped: total(registry, 'quicklink_log_dropped_total', 'Log lines that nobody took, or no disk'),
-    onCollect(read) {
+    /** Called at the start of every collection: the place to read a gauge. Must not wait and must not throw. */
+    onCollect(read: () => void) {
       reads.push(read)
     },
   }
 }
 
-function redirectMetrics(registry: Registry): Pick<Metrics, 'redirect' | 'handovers'> {
+function redirectMetrics(registry: Registry) {
   // Index: the status. Drained into the counter at every collection.
   const pending = new Float64Array(600)
   new Counter({
@@ -169,20 +115,15 @@ function redirectMetrics(registry: Registry): Pick<Metrics, 'redirect' | 'handov
       'Requests that the front door left to node:http, by what they are',
       { reason: handOverReasons },
     ),
-    redirect(status, seconds) {
+    /** An answer of the redirect path. Costs an array element and a bucket. */
+    redirect(status: number, seconds: number) {
       ;(pending[status] as number)++
       duration.observe(seconds)
     },
   }
 }
 
-function cacheMetrics(
-  registry: Registry,
-  reads: (() => void)[],
-): Pick<
-  Metrics,
-  'localHit' | 'cacheHit' | 'cacheMiss' | 'lookups' | 'dbFallback' | 'redisCommandDuration' | 'tierConfigured'
-> {
+function cacheMetrics(registry: Registry, reads: (() => void)[]) {
   const cacheHit = labelledTotal(registry, 'quicklink_cache_hit_total', 'Requests answered by a cache', { tier: tiers })
   let localHits = 0
   reads.push(() => {
@@ -191,6 +132,7 @@ function cacheMetrics(
   })
   return {
     cacheHit,
+    /** Answered by tier 1. */
     localHit() {
       localHits++
     },
@@ -217,7 +159,7 @@ function cacheMetrics(
   }
 }
 
-function breakerMetrics(registry: Registry): Pick<Metrics, 'breakerState' | 'breakerTransitions' | 'breaker'> {
+function breakerMetrics(registry: Registry) {
   const breakerState = labelledLevel(registry, 'quicklink_breaker_state', '1 for the state it is in', 'max', {
     dependency: dependencies,
     state: breakerStates,
@@ -233,7 +175,8 @@ function breakerMetrics(registry: Registry): Pick<Metrics, 'breakerState' | 'bre
   return {
     breakerState,
     breakerTransitions,
-    breaker(dependency, to) {
+    /** Sets the three states of a breaker, and counts the transition unless it is the first state. */
+    breaker(dependency: Dependency, to: (typeof breakerStates)[number]) {
       for (const state of breakerStates) breakerState.set({ dependency, state }, state === to ? 1 : 0)
       if (seen.has(dependency)) breakerTransitions.inc({ dependency, to })
       seen.add(dependency)
@@ -241,9 +184,7 @@ function breakerMetrics(registry: Registry): Pick<Metrics, 'breakerState' | 'bre
   }
 }
 
-function coherenceMetrics(
-  registry: Registry,
-): Pick<Metrics, 'negativeCacheKeys' | 'invalidationDelay' | 'trustAge' | 'staleAnswersFound'> {
+function coherenceMetrics(registry: Registry) {
   return {
     // Every worker looks at the same Redis, so the estimates are not added up.
     negativeCacheKeys: level(registry, 'quicklink_negative_cache_keys', 'Estimated number of ql:v1:404:* keys', 'max'),
@@ -258,21 +199,7 @@ function coherenceMetrics(
   }
 }
 
-function limitMetrics(
-  registry: Registry,
-): Pick<
-  Metrics,
-  | 'clicksAccepted'
-  | 'clicksPersisted'
-  | 'clicksDropped'
-  | 'clicksSpooled'
-  | 'spoolDamaged'
-  | 'hitQuotaRejections'
-  | 'hitsUngranted'
-  | 'rateLimited'
-  | 'forwardedUnheeded'
-  | 'tenantQuotaRejections'
-> {
+function limitMetrics(registry: Registry) {
   return {
     clicksAccepted: total(registry, 'quicklink_clicks_accepted_total', 'Clicks counted by a redirect'),
     clicksPersisted: total(registry, 'quicklink_clicks_persisted_total', 'Clicks that are in Postgres'),
@@ -294,7 +221,7 @@ function limitMetrics(
   }
 }
 
-function databaseMetrics(registry: Registry): Pick<Metrics, 'dbPool' | 'dbBatchSize' | 'shed'> {
+function databaseMetrics(registry: Registry) {
   return {
     dbPool: labelledLevel(registry, 'quicklink_db_pool', 'Postgres connections, and who waits for one', 'sum', {
       state: ['active', 'idle', 'waiting'],
