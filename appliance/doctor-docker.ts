@@ -122,7 +122,9 @@ export const dockerPatient = (): Patient => ({
     ])
     const inEnvironment = (await inspected()).flatMap(({ Name, Config }) =>
       Config.Env.filter(
-        (line) => /(PASSWORD|SECRET|OWNER_KEY|CODE_SALT|_URL)=.*\S/.test(line) && !/^(\w+_FILE|PUBLIC_URL|ROOT_URL)=/.test(line),
+        (line) =>
+          /(PASSWORD|SECRET|OWNER_KEY|CODE_SALT|_URL)=.*\S/.test(line) &&
+          !/^(\w+_FILE|PUBLIC_URL|ROOT_URL)=/.test(line),
       ).map((line) => `${line.split('=')[0] ?? ''} in the environment of ${Name.slice(1)}`),
     )
     const key = await inService('quicklink', ['stat', '-c', '%a', '/data/owner-key'])
