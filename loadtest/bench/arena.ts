@@ -24,13 +24,15 @@ export interface Contestant {
   readonly pid: number
 }
 
+type PeerKind = 'net' | 'netClose' | 'http' | 'express' | 'handler'
+
 export interface Arena {
   readonly stand: Stand
   readonly cores: Cores | undefined
   /** Of the owner, on every server. */
   readonly key: string
   /** One of those that QuickLink is compared with. */
-  peer(kind: 'net' | 'netClose' | 'http' | 'express' | 'handler'): Promise<Contestant>
+  peer(kind: PeerKind): Promise<Contestant>
   quickLink(env: Record<string, string>, cores?: string): Promise<BenchServer>
   /** The same server, reached through a proxy: only its own work counts. */
   behind(proxy: ProxyName, server: Contestant): Promise<Contestant>
@@ -50,14 +52,10 @@ export async function openArena(): Promise<Arena> {
     cores,
     key,
     async peer(kind) {
-      const port = await freePort()
-      const file = new URL('peer.ts', import.meta.url).pathname
-      const child = spawn(process.execPath, [file, kind, String(port)], { stdio: ['ignore', 'ignore', 'inherit'] })
-      endings.push(() => child.kill('SIGKILL'))
-      const url = `http://127.0.0.1:${port}`
-      await isThere(url)
-      pin(child.pid ?? 0, cores?.server)
-      return { url, pid: child.pid ?? 0 }
+      const peer = await startPeer(kind)
+      endings.push(peer.end)
+      pin(peer.pid, cores?.server)
+      return peer
     },
     async quickLink(env, own = cores?.server) {
       const server = await stand.startServer({ OWNER_KEY: key, ...env })
@@ -83,6 +81,15 @@ export async function openArena(): Promise<Arena> {
       await stand.close()
     },
   }
+}
+
+export async function startPeer(kind: PeerKind): Promise<Contestant & { end(): void }> {
+  const port = await freePort()
+  const file = new URL('peer.ts', import.meta.url).pathname
+  const child = spawn(process.execPath, [file, kind, String(port)], { stdio: ['ignore', 'ignore', 'inherit'] })
+  const url = `http://127.0.0.1:${port}`
+  await isThere(url)
+  return { url, pid: child.pid ?? 0, end: () => void child.kill('SIGKILL') }
 }
 
 const isThere = (url: string): Promise<unknown> =>

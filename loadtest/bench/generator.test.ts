@@ -74,6 +74,7 @@ test('proxies are set as README and docker/haproxy.cfg say, and stand on loopbac
   for (const name of ['nginx', 'nginxSet', 'haproxy', 'haproxySet'] as const) {
     const text = proxyConfig(name, ports, '/tmp/x')
     expect(text.match(/127\.0\.0\.1:\d+/g)?.sort()).toEqual(['127.0.0.1:21001', '127.0.0.1:21002'])
+    expect(text).toMatch(/(listen|bind) 127\.0\.0\.1:21001[;\n]/)
     expect(text).not.toMatch(/8080|443|9464|docker/)
   }
   expect(proxyConfig('nginxSet', ports, '/tmp/x')).toMatch(
