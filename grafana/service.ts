@@ -139,6 +139,15 @@ export const service = dashboard({
           stacked: true,
           queries: { '{{source}}': `sum by (source) (${rate('quicklink_lookups_total')})` },
         }),
+        graph({
+          title: 'Vouched for',
+          what: 'Copies in tier 1 that passes vouch for, and look-ups that this saves per second. Near 0 with visitors there: passes fail, look at Postgres.',
+          unit: 'short',
+          queries: {
+            copies: 'sum(quicklink_vouched_copies)',
+            'lookups saved per second': sum('quicklink_lookups_saved_total'),
+          },
+        }),
       ],
     },
     {

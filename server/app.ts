@@ -4,10 +4,10 @@ import express from 'express'
 import { preparation, type BootResult } from './boot.ts'
 import type { ClicksReport } from './clicks/books.ts'
 import { openClicks, type OpenClicks } from './clicks/open.ts'
-import { announceLocally } from './coherence/announce.ts'
 import { cacheRouter } from './coherence/api.ts'
 import { createTruth } from './coherence/truth.ts'
-import { limits, type Config } from './config.ts'
+import { Vouching } from './coherence/vouching.ts'
+import { changeSeen, limits, type Config } from './config.ts'
 import { Breaker } from './connections/breaker.ts'
 import { openDatabases } from './connections/databases.ts'
 import { QuickLinkError, unavailable } from './errors.ts'
@@ -88,19 +88,32 @@ async function compose(
     breakers.postgres.close()
   })
   const truth = createTruth(databases.redirects, databases.passes)
+  const { behindMs, livesMs, graceMs } = changeSeen(config)
+  const vouching = new Vouching(behindMs)
   const tier1 = createTier1({
     max: config.localCacheMax,
-    freshMs: config.localCacheTtlMs,
-    // What is left of the second within which a change must be seen, and not more than Redis may take.
-    graceMs: Math.min(config.redisTimeoutMs, 1000 - config.trustMs - config.localCacheTtlMs),
+    freshMs: livesMs,
+    graceMs,
     staleMaxMs: config.staleMaxS * 1000,
-    trustMs: config.trustMs,
+    trustMs: behindMs,
+    vouching,
     nowMs: () => performance.now(),
   })
+  metrics.onCollect(() => {
+    metrics.vouchedCopies.set(tier1.vouchedSize)
+  })
   const minting = boot.then((booted) => preparation(config, log, booted))
-  const { coherence, hitCounters, askHits } =
-    openRedisTier(config, metrics, log, truth, tier1, breakers.redis, () => clicks, minting) ?? {}
-  if (coherence) releases.push(coherence.close)
+  const { telling, coherence, hitCounters, askHits } = openRedisTier(config, {
+    metrics,
+    log,
+    truth,
+    local: tier1,
+    vouching,
+    breaker: breakers.redis,
+    clicks: () => clicks,
+    minting,
+  })
+  releases.push(telling.close)
 
   const tier3 = createTier3({
     truth,
@@ -117,6 +130,7 @@ async function compose(
     ? createTier2({
         cache: coherence.cache,
         trust: coherence.trust,
+        vouching,
         breaker: breakers.redis,
         config,
         onAgeing: (code) => {
@@ -131,9 +145,14 @@ async function compose(
     tier1,
     tier2,
     tier3,
+    vouching,
+    askEveryMs: limits.askEveryMs,
     nowMs: () => performance.now(),
     onFlight: (source) => {
       metrics.lookups.inc({ source })
+    },
+    onSaved: () => {
+      metrics.lookupsSaved.inc()
     },
   })
   const clock = new DatabaseClock()
@@ -210,7 +229,7 @@ async function compose(
   const answers = createAnswers(() => {
     metrics.shed.inc({ reason: 'api_queue' })
   })
-  const announcer = coherence?.announcer ?? announceLocally(tier1)
+  const { announcer } = telling
   const cache = cacheRouter({ sql: databases.api, truth, announcer, peek: (code) => tier1.peek(code), coherence })
   void Promise.all([boot, minting]).then(([booted, prepared]) => {
     const onGuesser = (): void => {

@@ -124,15 +124,20 @@ export const settings = {
     'deadline of a Postgres statement of the API; quotas rely on writes that end by then',
   ),
   localCacheMax: whole(1000, 1, 1_000_000, 'entries of tier 1, per process'),
-  localCacheTtlMs: whole(100, 1, 1000, 'life of a tier-1 entry; over a second would break the promise about changes'),
+  localCacheTtlMs: whole(
+    100,
+    1,
+    1000,
+    'life of a tier-1 entry that passes do not vouch for; over a second would break the promise about changes',
+  ),
   breakerFailures: whole(5, 1, 1000, 'more failures than this within the window open a breaker'),
   breakerWindowMs: whole(10_000, 100, 600_000, 'how long a failure counts'),
   breakerOpenMs: whole(30_000, 100, 600_000, 'how long Redis is left alone'),
   dbBreakerOpenMs: whole(1000, 100, 600_000, 'how long Postgres is left alone: short, nothing else knows the truth'),
   earlyRefreshZone: share(0.2, 0.9, 'last part of a lifetime in which a hit may refresh the key'),
   earlyRefreshChance: share(0.05, 1, 'chance of that, per hit'),
-  relayIntervalMs: whole(200, 10, 10_000, 'how often a process makes its Redis fresh'),
-  trustMs: whole(800, 50, 60_000, 'how long it then trusts it'),
+  relayIntervalMs: whole(200, 10, 10_000, 'how often a process asks for changes, for tier 1 and for its Redis'),
+  trustMs: whole(800, 50, 60_000, 'how long it then trusts that Redis, and vouches for links in tier 1'),
   staleMaxS: whole(21_600, 0, 604_800, 'how long an answer may outlive its life while Postgres is away'),
   hitQuotaUngrantable: oneOf(['allow', 'reject'], 'allow', 'what to do when nobody can grant hits'),
   rateLimitStore: oneOf(['redis', 'memory'], undefined, 'where creates are counted; redis if there is one'),
@@ -206,6 +211,22 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
   return filled
 }
 
+const promisedMs = 1000
+
+/**
+ * Promise 4, term by term: how long what was before a change may be served after its commit. A link that passes vouch for
+ * has the first and the last of them: it may be served for as long as a Redis may be trusted, from the beginning of a pass.
+ */
+export function changeSeen(config: Pick<Config, 'trustMs' | 'localCacheTtlMs' | 'redisTimeoutMs'>) {
+  /** What a trusted Redis may be behind, and so what is read from it. */
+  const behindMs = config.trustMs
+  /** The life of what was read, in tier 1. */
+  const livesMs = config.localCacheTtlMs
+  /** What it may outlive that while its successor is under way: not more than Redis may take, and what is left. */
+  const graceMs = Math.max(0, Math.min(config.redisTimeoutMs, promisedMs - behindMs - livesMs))
+  return { behindMs, livesMs, graceMs, withinMs: behindMs + livesMs + graceMs }
+}
+
 function refuseContradictions(config: Config): void {
   const rules: [boolean, string][] = [
     [!config.databaseUrl, 'DATABASE_URL is missing: set it to the URL of the Postgres database, e.g. postgres://user@host/quicklink.'],
@@ -214,7 +235,7 @@ function refuseContradictions(config: Config): void {
     [config.rateLimitStore === 'redis' && !config.redisUrl && !config.redisSentinels, 'RATE_LIMIT_STORE is redis, but there is no REDIS_URL: set one, or set RATE_LIMIT_STORE=memory.'],
     [config.linkTtlS < config.notFoundTtlS, 'LINK_TTL_S must not be shorter than NOT_FOUND_TTL_S.'],
     [config.trustMs < 2 * config.relayIntervalMs, 'TRUST_MS must be at least twice RELAY_INTERVAL_MS, or Redis would be distrusted between two passes.'],
-    [config.trustMs + config.localCacheTtlMs > 1000, 'TRUST_MS and LOCAL_CACHE_TTL_MS together must not exceed 1000: a change must be seen within a second.'],
+    [changeSeen(config).withinMs > promisedMs, 'TRUST_MS and LOCAL_CACHE_TTL_MS together must not exceed 1000: a change must be seen within a second.'],
     [config.apiDbTimeoutMs < config.dbTimeoutMs, 'API_DB_TIMEOUT_MS must not be shorter than DB_TIMEOUT_MS.'],
     [config.port !== 0 && config.port === config.opsPort, 'PORT and OPS_PORT must differ.'],
   ] // prettier-ignore
@@ -259,6 +280,8 @@ export const limits = {
   apiAnswerBytesPerTenant: 16_777_216,
   /** Milliseconds to open a Postgres connection before trying anew. */
   dbConnectMs: 500,
+  /** Milliseconds between look-ups of a hot link that tier 1 could answer by itself: Redis keeps what is asked for. */
+  askEveryMs: 1000,
   /** Codes in one Redis pipeline. */
   redisBatch: 128,
   /** Redis pipelines under way at once, per process. */

@@ -32,6 +32,23 @@ export type Answer = Known | 'unknown'
 
 export const isLink = (known: Known): known is Link => !('absent' in known)
 
+/** Both lead to the same, or both to nothing. */
+export function agree(one: Known, other: Known): boolean {
+  if (!isLink(one) || !isLink(other)) return isLink(one) === isLink(other)
+  return (
+    one.version === other.version &&
+    one.id === other.id &&
+    one.url === other.url &&
+    one.permanent === other.permanent &&
+    one.expiresAtS === other.expiresAtS &&
+    one.monthlyHits === other.monthlyHits
+  )
+}
+
+/** Of two that are not in order by their versions, the absence is the newer one: a row deleted by hand keeps its version. */
+export const isOlder = (one: Known, other: Known): boolean =>
+  one.version < other.version || (one.version === other.version && isLink(one) && !isLink(other))
+
 export const absent = (version: Version): Absent => ({ absent: true, version })
 
 /** The last second that RFC 3339 can write: what lies behind it could be shown, and not read back. */

@@ -4,15 +4,23 @@ import type { Breaker } from '../connections/breaker.ts'
 import { withDeadline } from '../connections/deadline.ts'
 import type { Code, Known } from '../link.ts'
 import type { SharedCache } from './shared-cache.ts'
+import type { Vouching } from './vouching.ts'
+
+/** What this process, and its Redis, had heard of the truth. */
+export interface AsOf {
+  readonly passes: number
+  readonly cursor: string | null
+}
 
 export interface Announcer {
-  /** What this Redis had of the truth; to be asked before the transaction begins. */
-  asOf(): string | null
-  announce(code: Code, known: Known, asOf: string | null): Promise<void>
+  /** To be asked before the transaction begins. */
+  asOf(): AsOf
+  announce(code: Code, known: Known, asOf: AsOf): Promise<void>
 }
 
 interface AnnounceDeps {
-  readonly learn: (code: Code, known: Known) => void
+  readonly learn: (code: Code, known: Known, vouched: boolean) => void
+  readonly vouching: Vouching
   readonly cache: SharedCache
   readonly breaker: Breaker
   readonly timeoutMs: number
@@ -20,17 +28,18 @@ interface AnnounceDeps {
   readonly passSoon: () => void
 }
 
-export function createAnnouncer({ learn, cache, breaker, timeoutMs, publish, passSoon }: AnnounceDeps): Announcer {
+export function createAnnouncer(deps: AnnounceDeps): Announcer {
+  const { learn, vouching, cache, breaker, timeoutMs, publish, passSoon } = deps
   const put = async (code: Code, known: Known, asOf: string): Promise<void> => {
     if (!cache.ready) throw new Error('Redis is not connected')
     await cache.put({ code, known }, asOf)
   }
   return {
-    asOf: () => cache.cursor,
-    async announce(code, known, asOf) {
-      learn(code, known)
-      if (asOf !== null && breaker.state !== 'open') {
-        await breaker.run(() => withDeadline(put(code, known, asOf), timeoutMs, 'Redis')).catch(() => undefined)
+    asOf: () => ({ passes: vouching.passes, cursor: cache.cursor }),
+    async announce(code, known, { passes, cursor }) {
+      learn(code, known, vouching.noneSince(passes))
+      if (cursor !== null && breaker.state !== 'open') {
+        await breaker.run(() => withDeadline(put(code, known, cursor), timeoutMs, 'Redis')).catch(() => undefined)
       }
       passSoon()
       if (cache.ready) publish(code).catch(() => undefined)
@@ -38,11 +47,11 @@ export function createAnnouncer({ learn, cache, breaker, timeoutMs, publish, pas
   }
 }
 
-/** Where there is no Redis: other processes look for themselves, when their tier 1 has run out. */
-export const announceLocally = (local: Pick<AnnounceDeps, 'learn'>): Announcer => ({
-  asOf: () => null,
-  announce(code, known) {
-    local.learn(code, known)
+/** Where there is no Redis: other processes hear of it by their passes. */
+export const announceLocally = ({ learn, vouching }: Pick<AnnounceDeps, 'learn' | 'vouching'>): Announcer => ({
+  asOf: () => ({ passes: vouching.passes, cursor: null }),
+  announce(code, known, { passes }) {
+    learn(code, known, vouching.noneSince(passes))
     return Promise.resolve()
   },
 })

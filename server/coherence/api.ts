@@ -15,7 +15,7 @@ interface CacheApiDeps {
   readonly truth: Truth
   readonly announcer: Announcer
   /** Tier 1 of the process that answers. */
-  readonly peek: (code: Code) => { known: Known; ageMs: number; fresh: boolean } | undefined
+  readonly peek: (code: Code) => { known: Known; ageMs: number; fresh: boolean; vouched: boolean } | undefined
   readonly coherence: Coherence | undefined
 }
 
@@ -39,7 +39,9 @@ export function cacheRouter(deps: CacheApiDeps): Router {
       const copy = deps.peek(code)
       sendJson(response, 200, {
         code,
-        tier1: copy ? { ...shown(copy.known), ageMs: Math.round(copy.ageMs), fresh: copy.fresh } : null,
+        tier1: copy
+          ? { ...shown(copy.known), ageMs: Math.round(copy.ageMs), fresh: copy.fresh, vouched: copy.vouched }
+          : null,
         redis: redis ?? null,
         postgres: truth === undefined ? null : shown(truth),
         process: process.pid,

@@ -1,6 +1,6 @@
 // Measures the promise: a few codes a second, what a trusted Redis says against what Postgres says. A difference is
 // looked at again a second later, when every pass must have been there; what is still different was served wrongly.
-import { isLink, type Code, type Known } from '../link.ts'
+import { agree, type Code, type Known } from '../link.ts'
 import type { SharedCache } from './shared-cache.ts'
 import type { Trust } from './trust.ts'
 import type { Truth } from './truth.ts'
@@ -62,14 +62,4 @@ export function startChecker(deps: CheckerDeps): Checker {
       for (const each of later) clearTimeout(each)
     },
   }
-}
-
-function agree(held: Known, truth: Known): boolean {
-  if (!isLink(held) || !isLink(truth)) return isLink(held) === isLink(truth)
-  return (
-    held.version === truth.version &&
-    held.url === truth.url &&
-    held.permanent === truth.permanent &&
-    held.expiresAtS === truth.expiresAtS
-  )
 }

@@ -1,152 +1,123 @@
-// One pass: what changed in Postgres since the cursor in my Redis is applied to that Redis and to my tier 1.
+// One pass asks Postgres once for what became visible since the last one, tells tier 1, and by that vouches for it. Then
+// the same answer is offered to Redis, beside it: a pass never waits for Redis.
 //
-//   read the cursor ─▶ ask Postgres what became visible since ─▶ write it and move the cursor, in one step ─▶ trust
-//        ▲                    │ no cursor, or not one of this database             │ somebody moved it first
-//        │                    ▼                                                    │
-//        └── drop the cursor, unlink everything, set a cursor ◀────────────────────┴─▶ begin again
+//   ask Postgres what became visible since ─▶ tell tier 1 ─▶ vouch for it for `trustMs` ─▶ the next pass
+//        │ not the database of before            │
+//        ▼                                       └─▶ freshen.ts: Redis, one answer at a time
+//   forget all of tier 1, begin anew
 //
-// There is no leader and no lock: passes of all processes run side by side, and whoever moves the cursor first has done
-// the work for the others. Of a long list of changes (a bulk load) only the codes are read, and what Redis holds of them
-// is forgotten instead of rewritten: whoever is asked for one of them asks Postgres, and fills.
+// Of a list that is too long for one answer (a bulk load) the rest is not read: everything in tier 1 is asked for anew.
 import { limits } from '../config.ts'
-import type { Code, Known } from '../link.ts'
 import { withDeadline } from '../connections/deadline.ts'
-import { pause } from '../connections/pause.ts'
-import type { SharedCache } from './shared-cache.ts'
-import type { Trust } from './trust.ts'
-import type { Changes, Cursor, Truth } from './truth.ts'
+import type { Code, Known } from '../link.ts'
+import { compareSnapshots, endOf, goneBack, unusable, type Cursor } from './cursor.ts'
+import type { Answered, Freshener } from './freshen.ts'
+import type { Changes, Truth } from './truth.ts'
+import type { Vouching } from './vouching.ts'
 
 export interface LocalCopies {
-  /** Newer news of a code that may be held; never takes the place of anything newer. */
-  amend(code: Code, known: Known): void
+  /** Newer news of a code that may be held; never takes the place of anything newer. True: it was news. */
+  amend(code: Code, known: Known): boolean
   /** What is held of it has changed. */
   expire(code: Code): void
+  /** Anything that is held may have changed. */
+  expireAll(): void
   /** Nothing remembered can be compared with this database. */
   clear(): void
 }
 
 interface PassDeps {
-  readonly cache: SharedCache
   readonly truth: Truth
   readonly local: LocalCopies
-  readonly trust: Trust
+  readonly vouching: Vouching
+  /** Undefined: there is no Redis. */
+  readonly freshener: Freshener | undefined
   readonly nowMs: () => number
   readonly onApplied: (ageS: number) => void
-  readonly onWipe: (why: string) => void
-  /** What else must be looked at in this Redis before it is trusted; nothing once it has been, on this connection. */
-  readonly prepare?: (() => Promise<void>) | undefined
-  /** This Redis has seen a later state of the database: called until it is of another identity. */
-  readonly onGoneBack?: ((identity: string) => Promise<unknown>) | undefined
+  /** Redis could not be made fresh. */
+  readonly onFailure: (error: unknown) => void
+  /** This process has seen a later state of the database: called until it is of another identity. */
+  readonly onGoneBack: (identity: string) => Promise<unknown>
 }
 
-/** Resolves to true when my Redis is fresh as of the beginning of the last step; false when it could not be made so. */
-export type Pass = () => Promise<boolean>
+export interface Pass {
+  /** Resolves when tier 1 knows what Postgres has answered. */
+  run(): Promise<void>
+  /** Resolves when nothing of it is under way in Redis. */
+  settled(): Promise<void>
+}
 
 export function createPass(deps: PassDeps): Pass {
-  const { cache, truth, local, trust } = deps
-  let identity: string | undefined
-  const step = <T>(promise: Promise<T>): Promise<T> => withDeadline(promise, limits.passStepMs, 'a step of a pass')
+  const { truth, local, vouching, freshener } = deps
+  let mine: Cursor | null = null
+  let freshening: Promise<void> | undefined
+  let waiting: { readonly answer: Answered | undefined } | undefined
 
-  const startOver = async (held: string | null, now: Cursor, why: string): Promise<void> => {
-    deps.onWipe(why)
-    trust.revoke()
-    if (held !== null) await step(cache.dropCursor(held))
-    else {
-      await cache.wipe()
-      await step(cache.advance(null, JSON.stringify(now), []))
+  const freshen = (answer: Answered | undefined): void => {
+    if (freshener?.ready !== true) return
+    if (freshening) {
+      waiting = { answer }
+      return
     }
+    freshening = freshener.freshen(answer).catch(deps.onFailure).finally(() => {
+      freshening = undefined
+      const next = waiting
+      waiting = undefined
+      if (next) freshen(next.answer)
+    }) // prettier-ignore
   }
 
-  const apply = async (held: string, since: Cursor, found: Changes): Promise<'fresh' | 'more' | 'moved'> => {
-    const { next, changes, forget } = found
-    for (const { code, known } of changes) local.amend(code, known)
+  /** What my Redis stands at, if that is not behind mine by any news: then one answer is enough for both. */
+  const cursorForBoth = (): Cursor | null => {
+    const landed = freshening === undefined ? vouching.landed?.cursor : undefined
+    const isFit =
+      mine !== null &&
+      landed?.identity === mine.identity &&
+      landed.to === undefined &&
+      compareSnapshots(landed.snapshot, mine.snapshot) <= 0
+    return isFit ? landed : mine
+  }
+
+  const tell = ({ changes, forget, next }: Changes): boolean => {
+    if (next.to !== undefined) local.expireAll()
+    for (const { code, known, ageS } of changes) if (local.amend(code, known)) deps.onApplied(ageS)
     for (const code of forget) local.expire(code)
-    const idle =
-      changes.length + forget.length === 0 && since.to === undefined && next.atS - since.atS < limits.cursorIdleS
-    if (!idle) {
-      if ((await step(cache.advance(held, JSON.stringify(next), changes, forget))) === 'moved') {
-        // Somebody else works off the long list: reading every part of it too would only slow that down.
-        if (forget.length > 0) await pause(limits.passYieldMs)
-        return 'moved'
-      }
-      for (const { ageS } of changes) deps.onApplied(ageS)
+    return next.to !== undefined || changes.length + forget.length > 0
+  }
+
+  const run = async (): Promise<void> => {
+    const beganMs = deps.nowMs()
+    const since = cursorForBoth()
+    const found = await withDeadline(truth.changesSince(since), limits.passStepMs, 'a step of a pass')
+    const now = endOf(found.next)
+    const why = unusable(mine, { ...found, ahead: mine !== null && isAhead(mine, now) })
+    if (why === goneBack) {
+      local.clear()
+      vouching.interrupted()
+      freshener?.distrust()
+      await deps.onGoneBack(now.identity)
+      mine = null
+      return
     }
-    if (next.to !== undefined) await pause(limits.passPaceMs)
-    // A chunk of a longer list, or the end of a list that began before this step: there may be more.
-    return next.to === undefined && since.to === undefined ? 'fresh' : 'more'
+    let hasNews = true
+    if (mine !== null && why === undefined) hasNews = tell(found)
+    // What was remembered before the first pass, or could not be followed for so long, is asked for anew.
+    else if (mine === null || mine.identity === now.identity) local.expireAll()
+    else local.clear()
+    const isWhole = since !== null && why === undefined && found.next.to === undefined
+    mine = now
+    vouching.answered(beganMs, hasNews)
+    freshen(isWhole ? { since, found, beganMs, news: vouching.news } : undefined)
   }
 
-  return async () => {
-    const connection = cache.connection
-    if (cache.ready) await deps.prepare?.()
-    for (let lost = 0; ;) {
-      // Somebody else's pass was faster, or this Redis does not keep what is written to it: the next pass looks again.
-      if (lost > limits.passLost) return false
-      if (lost > 0) await pause(2 ** (lost - 1))
-      const beganMs = deps.nowMs()
-      if (!cache.ready || cache.connection !== connection) return false
-      const held = await step(cache.readCursor())
-      const since = parseCursor(held)
-      const found = await step(truth.changesSince(since))
-      if (identity !== undefined && identity !== found.next.identity) local.clear()
-      identity = found.next.identity
-      const why = unusable(since, found)
-      if (why === goneBack && deps.onGoneBack) {
-        trust.revoke()
-        await deps.onGoneBack(found.next.identity)
-        lost++
-      } else if (why !== undefined || held === null || since === null) {
-        await startOver(held, found.next, why ?? 'it has no cursor')
-        lost++
-      } else {
-        const applied = await apply(held, since, found)
-        if (applied === 'fresh') {
-          if (cache.connection !== connection) return false
-          trust.renew(connection, beganMs)
-          return true
-        }
-        lost = applied === 'moved' ? lost + 1 : 0
-      }
-    }
+  return {
+    run,
+    async settled() {
+      while (freshening) await freshening
+    },
   }
 }
 
-/** Null for whatever a pass cannot have written: Postgres would refuse it, again and again. */
-function parseCursor(held: string | null): Cursor | null {
-  try {
-    const cursor = JSON.parse(held ?? 'null') as Cursor | null
-    if (typeof cursor !== 'object' || cursor === null) return null
-    const { identity, version, snapshot, to, after, atS } = cursor
-    const isWhole = typeof identity === 'string' && isCount(version) && isSnapshot(snapshot) && Number.isFinite(atS)
-    const isUnderWay = to === undefined || isSnapshot(to)
-    return isWhole && isUnderWay && (after === undefined || isPlace(after)) ? cursor : null
-  } catch {
-    return null
-  }
-}
+const isAhead = (mine: Cursor, now: Cursor): boolean => xmaxOf(mine) > xmaxOf(now)
 
-const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) >= 0
-
-const isPlace = (after: unknown): boolean =>
-  Array.isArray(after) && after.length === 2 && /^\d{1,18}$/.test(String(after[0])) && isCount(after[1])
-
-/** As Postgres writes them: xmin:xmax:those that were running, in order. */
-function isSnapshot(text: unknown): boolean {
-  const [, xmin, xmax, list] = /^(\d{1,18}):(\d{1,18}):([\d,]*)$/.exec(typeof text === 'string' ? text : '') ?? []
-  if (xmin === undefined || xmax === undefined) return false
-  const running = list ? list.split(',').map(BigInt) : []
-  const before = [BigInt(xmin), ...running]
-  const end = BigInt(xmax)
-  return BigInt(xmin) > 0n && BigInt(xmin) <= end && running.every((xid, n) => xid >= (before[n] ?? end) && xid < end)
-}
-
-const goneBack = 'the database has gone back'
-
-/** Why this Redis cannot be brought up to date by applying changes. */
-function unusable(since: Cursor | null, { next: now, ahead }: Changes): string | undefined {
-  if (since === null) return undefined
-  if (since.identity !== now.identity) return 'its cursor is of another database'
-  if (since.version > now.version || ahead) return goneBack
-  if (now.atS - since.atS > (limits.outboxHours - 1) * 3600) return 'its cursor is older than the outbox'
-  return undefined
-}
+const xmaxOf = ({ snapshot }: Cursor): bigint => BigInt(snapshot.split(':')[1] ?? '0')

@@ -29,8 +29,9 @@ export function startRelay({ pass, intervalMs, gapMs, onFailure }: RelayOptions)
   const run = (): void => {
     beganMs = performance.now()
     nudged = false
-    running = pass()
-      .then(() => undefined, onFailure)
+    running = pass
+      .run()
+      .catch(onFailure)
       .then(() => {
         running = undefined
         if (!stopped) schedule(nudged ? gapMs : intervalMs)
@@ -48,6 +49,7 @@ export function startRelay({ pass, intervalMs, gapMs, onFailure }: RelayOptions)
       stopped = true
       clearTimeout(timer)
       await running
+      await pass.settled()
     },
   }
 }

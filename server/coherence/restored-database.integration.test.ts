@@ -7,6 +7,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import type { Postgres } from '../connections/postgres.ts'
 import { readHighWater } from '../links/high-water.ts'
+import { send } from '../testing/app.ts'
 import {
   allTrust,
   broken,
@@ -16,6 +17,7 @@ import {
   madeAt,
   makeAll,
   oldInRedis,
+  outcome,
   promiseMs,
   underLoad,
   undone,
@@ -156,6 +158,33 @@ describe('yesterday’s files: no code and no link id is given twice', () => {
     const minted = await mint(server, 10)
     expect(twice([...handedOut, ...minted])).toEqual([])
     expect(twice([...known, ...(await ids(minted))])).toEqual([])
+    await server.kill()
+  })
+
+  it('without a Redis, what a running server held is forgotten within a second, vouched for or not', async () => {
+    const env = { DATABASE_URL: postgres.url, OWNER_KEY, DB_BREAKER_OPEN_MS: '100', DB_TIMEOUT_MS: '1000' }
+    const server = await startServer(env)
+    const [code] = (await db.query<{ code: string }>('select code from links limit 1')).map(({ code }) => code)
+    const url = 'https://example.org/today'
+    const made = await server.api('POST', '/links', { url, code: 'of-today' })
+    const changed = await server.api('PATCH', `/links/${code}`, { url })
+    expect([made.status, changed.status]).toEqual([201, 200])
+    await noted(server, db)
+    const visited = async (path: string): Promise<unknown> => outcome(await send(server.url, 'GET', path))
+    const vouched = async (): Promise<boolean> => {
+      const { body } = await server.api('GET', '/cache/of-today')
+      return (body['tier1'] as { vouched?: boolean } | null)?.vouched === true
+    }
+    await waitFor(
+      async () => (await visited('/of-today')) === url && (await visited(`/${code}`)) === url && vouched(),
+      {
+        deadlineMs: 5000,
+      },
+    )
+    await putBack()
+    // Nobody asks meanwhile, so that only passes can have noticed.
+    await pause(promiseMs)
+    expect([await visited('/of-today'), await visited(`/${code}`)]).toEqual([404, 'https://example.org/'])
     await server.kill()
   })
 

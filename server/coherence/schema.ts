@@ -32,6 +32,11 @@ export interface Held {
   readonly lifeS?: number
 }
 
+/** What was read, and the cursor that stood beside it. */
+export interface Read extends Held {
+  readonly asOf: string | null
+}
+
 export function encode(known: Known, nowMs: number, lifeS?: number): string {
   if (!isLink(known)) return JSON.stringify({ x: known.version })
   const stored: StoredLink = {

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { absent, isLink, type Code, type Known } from '../link.ts'
 import type { RedisConnection } from '../connections/redis.ts'
 import { cursorKey, decode, encode, hintKey, lifetimeMs, linkKey, schemaVersions } from './schema.ts'
-import type { Held, Lifetimes } from './schema.ts'
+import type { Held, Lifetimes, Read } from './schema.ts'
 
 export interface Entry {
   readonly code: Code
@@ -17,7 +17,7 @@ export interface SharedCache {
   readonly connection: number
   /** The cursor as this process last read it. */
   readonly cursor: string | null
-  read(codes: readonly Code[]): Promise<(Held | undefined)[]>
+  read(codes: readonly Code[]): Promise<(Read | undefined)[]>
   readCursor(): Promise<string | null>
   /** A reader's or the API's copy, if the cursor still stands where it stood before Postgres was read. */
   put(entry: Entry, asOf: string): Promise<'written' | 'moved'>
@@ -86,8 +86,12 @@ export function createSharedCache(
         for (const version of schemaVersions) keys.push(linkKey(code, version), hintKey(code, version))
       }
       const values = await redis.getEach(keys)
-      cursor = values[0] ?? null
-      return codes.map((code, i) => heldIn(redis, code, values, 1 + i * 2 * schemaVersions.length))
+      const asOf = values[0] ?? null
+      cursor = asOf
+      return codes.map((code, i) => {
+        const held = heldIn(redis, code, values, 1 + i * 2 * schemaVersions.length)
+        return held && { ...held, asOf }
+      })
     },
     async readCursor() {
       cursor = (await redis.getEach([cursorKey]))[0] ?? null

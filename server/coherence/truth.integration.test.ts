@@ -4,7 +4,8 @@ import { limits } from '../config.ts'
 import { withDatabaseLock } from '../connections/migrate.ts'
 import { openPostgres, type Postgres, type Sql } from '../connections/postgres.ts'
 import { freshDatabase } from '../testing/services.ts'
-import { createTruth, type Cursor, type Truth } from './truth.ts'
+import { compareSnapshots, type Cursor } from './cursor.ts'
+import { createTruth, type Truth } from './truth.ts'
 
 let url: string
 let passes: Postgres
@@ -93,6 +94,24 @@ it('every change is told exactly once, in whatever order transactions begin and 
   await step()
   await step()
   expect(told).toEqual(['at-once', 'second', 'after-second', 'first'])
+})
+
+it('snapshots are in the order in which they were taken, by what stands in them', async () => {
+  const open: ReturnType<typeof leaveOpen>[] = []
+  const taken: string[] = []
+  for (let n = 0; n < 30; n++) {
+    if (n % 3 !== 2) open.push(leaveOpen([`ordered-${n}`]))
+    await Promise.all(open.map(({ written }) => written))
+    taken.push((await start()).snapshot)
+    // Neither the oldest nor the newest first.
+    if (n % 4 !== 0) await open.splice((n * 7) % open.length, 1)[0]?.end(n % 2 === 0 ? 'commit' : 'rollback')
+    taken.push((await start()).snapshot)
+  }
+  for (const { end } of open) await end('commit')
+  expect(new Set(taken).size).toBeGreaterThan(15)
+  taken.forEach((one, i) => {
+    for (const later of taken.slice(i)) expect(Math.sign(compareSnapshots(one, later))).toBe(one === later ? 0 : -1)
+  })
 })
 
 it('a list too long for one step is told completely and once, however it was committed meanwhile', async () => {

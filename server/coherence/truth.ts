@@ -1,18 +1,8 @@
 // What is asked of Postgres about codes: what they are now, and which of them changed since a snapshot.
-import { absent, type Code, type Known, type Version } from '../link.ts'
+import { absent, type Code, type Known } from '../link.ts'
 import type { Sql } from '../connections/postgres.ts'
 import { limits } from '../config.ts'
-
-/** How far a Redis knows the truth. `to` and `after` stand in it while a long list of changes is being worked off. */
-export interface Cursor {
-  readonly identity: string
-  /** The highest version drawn when it was written: a database that draws lower ones has been restored. */
-  readonly version: Version
-  readonly snapshot: string
-  readonly to?: string
-  readonly after?: readonly [xid: string, id: number]
-  readonly atS: number
-}
+import type { Cursor } from './cursor.ts'
 
 export interface Change {
   readonly code: Code

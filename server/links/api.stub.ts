@@ -69,7 +69,7 @@ export async function startApi(options: { databaseUrl?: string; admission?: ApiD
   })
   const announced: Known[] = []
   const announcer = {
-    asOf: () => null,
+    asOf: () => ({ passes: 0, cursor: null }),
     announce: (_code: unknown, known: Known) => Promise.resolve(void announced.push(known)),
   }
   const { admission } = options

@@ -1,8 +1,9 @@
 // The steps of a write. What is acknowledged is committed; what is committed is announced, first of all to this process.
+import type { Announcer, AsOf } from '../coherence/announce.ts'
 import { withDeadline } from '../connections/deadline.ts'
 import type { Postgres, Sql } from '../connections/postgres.ts'
 import { QuickLinkError, unavailable } from '../errors.ts'
-import type { Code, Known } from '../link.ts'
+import type { Code } from '../link.ts'
 import { mustLookAgain } from './adopt.ts'
 import { claimKey, earlierAnswer, rememberAnswer, type IdempotencyKey } from './idempotency.ts'
 import type { Mint } from './shortcode.ts'
@@ -17,13 +18,6 @@ import {
   type NewLink,
   type Scope,
 } from './store.ts'
-
-/** Tells the caches. Best effort and quick; the relay pass makes it certain. */
-export interface Announcer {
-  /** What Postgres had shown when the write began; asked before its transaction. */
-  asOf(): string | null
-  announce(code: Code, known: Known, asOf: string | null): Promise<void>
-}
 
 /** Rate limit and quota: `admit` throws where a tenant may not create. */
 export interface Admission {
@@ -190,5 +184,5 @@ async function writeExisting(
 }
 
 /** What is committed is acknowledged, whatever becomes of the announcement: the relay pass finds the change. */
-const announce = (deps: WriteDeps, row: LinkRow, asOf: string | null): Promise<void> =>
+const announce = (deps: WriteDeps, row: LinkRow, asOf: AsOf): Promise<void> =>
   deps.announcer.announce(row.code, toKnown(row), asOf).catch(() => undefined)

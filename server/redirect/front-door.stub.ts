@@ -55,12 +55,7 @@ export function stubResolver(): Resolver {
   return {
     local(code) {
       if (!/^[LPBXAHMQD]/.test(code)) return undefined
-      const copy = copies.get(code) ?? {
-        known: knownOf(code),
-        storedMs: 0,
-        freshUntilMs: Infinity,
-        prepared: undefined,
-      }
+      const copy = copies.get(code) ?? { ...copyOf(knownOf(code)), freshUntilMs: Infinity }
       copies.set(code, copy)
       return copy
     },

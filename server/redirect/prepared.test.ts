@@ -1,6 +1,7 @@
 import { STATUS_CODES } from 'node:http'
 import { describe, expect, it } from 'vitest'
 import { createCounter } from '../clicks/counter.ts'
+import { Vouching } from '../coherence/vouching.ts'
 import { absent, type Code, type Known, type Link } from '../link.ts'
 import { createDateHeader, prepareCopy, wireOf } from './prepared.ts'
 import { createResolver } from './resolve.ts'
@@ -64,7 +65,9 @@ describe('a hot link whose copy has come to its end', () => {
     let nowMs = 1000
     let truth: PromiseWithResolvers<Known | 'unknown'> = Promise.withResolvers()
     let asked = 0
-    const tier1 = createTier1({ max: 9, freshMs: 100, graceMs: 50, staleMaxMs: 1e9, trustMs: 800, nowMs: () => nowMs })
+    const vouching = new Vouching(800)
+    const lives = { freshMs: 100, graceMs: 50, staleMaxMs: 1e9, trustMs: 800 }
+    const tier1 = createTier1({ max: 9, ...lives, vouching, nowMs: () => nowMs })
     const tier3 = {
       get: () => {
         asked++
@@ -72,8 +75,10 @@ describe('a hot link whose copy has come to its end', () => {
         return truth.promise
       },
     }
-    const resolver = createResolver({ tier1, tier2: noTier2, tier3, nowMs: () => nowMs, onFlight: () => undefined })
-    tier1.learn(code, first)
+    const nothing = (): void => undefined
+    const told = { askEveryMs: 1000, onFlight: nothing, onSaved: nothing }
+    const resolver = createResolver({ tier1, tier2: noTier2, tier3, vouching, nowMs: () => nowMs, ...told })
+    tier1.learn(code, first, false)
     return {
       tier1,
       urlAt(ms: number): string | undefined {

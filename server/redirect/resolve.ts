@@ -1,7 +1,8 @@
 // The ladder. Tiers never call each other; this is the only place that knows their order.
 import { limits } from '../config.ts'
+import type { Vouching } from '../coherence/vouching.ts'
 import type { Code } from '../link.ts'
-import { copyOf, type Copy, type Tier1 } from './tier1-local.ts'
+import type { Copy, Tier1 } from './tier1-local.ts'
 import type { Tier2 } from './tier2-redis.ts'
 import type { Tier3 } from './tier3-postgres.ts'
 
@@ -13,7 +14,10 @@ export interface Found {
 }
 
 export interface Resolver {
-  /** Tier 1 alone, synchronously. One whose life has just ended may answer while its successor is under way. */
+  /**
+   * Tier 1 alone, synchronously. One whose life has ended may answer while passes vouch for it, or while its successor is
+   * under way.
+   */
   local(code: Code): Copy | undefined
   /** The rest of the ladder: one flight per code and process. undefined: too many are under way. */
   ask(code: Code): Promise<Found> | undefined
@@ -26,18 +30,28 @@ interface ResolveDeps {
   readonly tier1: Tier1
   readonly tier2: Tier2
   readonly tier3: Tier3
+  readonly vouching: Pick<Vouching, 'passes' | 'noneSince'>
+  /** How often the ladder is asked for a link that tier 1 could answer all the time. */
+  readonly askEveryMs: number
   readonly nowMs: () => number
   readonly onFlight: (source: Source) => void
+  /** A copy has gone on without a flight, because passes vouch for it. */
+  readonly onSaved: () => void
 }
 
-export function createResolver({ tier1, tier2, tier3, nowMs, onFlight }: ResolveDeps): Resolver {
+export function createResolver(deps: ResolveDeps): Resolver {
+  const { tier1, tier2, tier3, vouching, nowMs } = deps
   const flights = new Map<Code, Promise<Found>>()
   const refreshing = new Set<Code>()
 
   const climb = async (code: Code): Promise<Found> => {
     const askedMs = nowMs()
+    const { passes } = vouching
     const shared = await tier2.get(code) // Redis down, or not proved fresh, reads as 'unknown'
-    if (shared !== 'unknown') return { copy: tier1.remember(code, shared, askedMs, 'cache'), source: 'redis' }
+    if (shared !== 'unknown') {
+      const vouched = shared.isCurrent && vouching.noneSince(passes)
+      return { copy: tier1.remember(code, shared.known, askedMs, 'cache', vouched), source: 'redis' }
+    }
     const truth = await readTruth(code) // Postgres down reads as 'unknown'
     if (truth !== 'unknown') return { copy: truth, source: 'postgres' }
     return stale(code) // untrusted Redis, then tier 1's old copy, else 'unknown'
@@ -46,20 +60,17 @@ export function createResolver({ tier1, tier2, tier3, nowMs, onFlight }: Resolve
   const readTruth = async (code: Code): Promise<Copy | 'unknown'> => {
     const asOf = tier2.asOf()
     const askedMs = nowMs()
+    const { passes } = vouching
     const truth = await tier3.get(code)
     if (truth === 'unknown') return truth
-    const copy = tier1.remember(code, truth, askedMs, 'truth')
+    const copy = tier1.remember(code, truth, askedMs, 'truth', vouching.noneSince(passes))
     tier2.fill(code, copy.known, asOf)
     return copy
   }
 
   const stale = async (code: Code): Promise<Found> => {
-    const shared = await tier2.getUntrusted(code)
-    const old = tier1.stale(code)
-    if (shared !== 'unknown' && (old === undefined || old.known.version <= shared.version)) {
-      return { copy: copyOf(shared), source: 'stale' }
-    }
-    return old === undefined ? { copy: 'unknown', source: 'none' } : { copy: old, source: 'stale' }
+    const copy = tier1.fallBack(code, await tier2.getUntrusted(code))
+    return copy === undefined ? { copy: 'unknown', source: 'none' } : { copy, source: 'stale' }
   }
 
   const ask = (code: Code): Promise<Found> | undefined => {
@@ -69,20 +80,32 @@ export function createResolver({ tier1, tier2, tier3, nowMs, onFlight }: Resolve
     const flight = climb(code).finally(() => flights.delete(code))
     flights.set(code, flight)
     flight.then(({ source }) => {
-      onFlight(source)
+      deps.onFlight(source)
     }, () => undefined) // prettier-ignore
     return flight
   }
 
-  // A hot link's copy ends ten times a second. The first request after that asks, and waits; if all of that moment did, a
-  // Redis that takes its whole deadline would stop a viral link half of the time. So the others are answered by the old
-  // copy, for at most that deadline, while the flight is under way, and not if the end came by news. Promise 4 holds: the
-  // copy is as old as a trusted Redis may be behind, plus its life, plus this grace; app.ts keeps the sum within a
-  // second. Absences get none: a link that was just created would be late.
+  // Once in a while all the same: what Redis keeps is what is asked for, and its early refresh comes with a look-up.
+  const livingOn = (code: Code): Copy | undefined => {
+    const copy = tier1.prolong(code)
+    if (copy === undefined) return undefined
+    const now = nowMs()
+    if (now - copy.askedMs < deps.askEveryMs) deps.onSaved()
+    else {
+      copy.askedMs = now
+      void ask(code)
+    }
+    return copy
+  }
+
+  // Where nobody vouches for it, a hot link's copy ends ten times a second. The first request after that asks, and waits; if
+  // all of that moment did, a Redis that takes its whole deadline would stop a viral link half of the time. So the others
+  // are answered by the old copy, for at most that deadline, while the flight is under way, and not if the end came by news.
+  // Promise 4 holds: `changeSeen` in config.ts adds it up. Absences get none: a link that was just created would be late.
   const parting = (code: Code): Copy | undefined => (flights.has(code) ? tier1.parting(code) : undefined)
 
   return {
-    local: (code) => tier1.get(code) ?? parting(code),
+    local: (code) => tier1.get(code) ?? livingOn(code) ?? parting(code),
     ask,
     refresh(code) {
       if (refreshing.has(code) || refreshing.size >= limits.fillsInFlight) return

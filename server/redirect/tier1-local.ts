@@ -1,14 +1,22 @@
-// Tier 1: what this process answered a moment ago. Fresh for `freshMs`; after that only a copy to fall back on while
-// nobody else can say. One rule keeps it right: a reply that may be older news never takes the place of a newer version.
-// Older news: what was asked for before this copy came; and what Redis says while its trust may be older than this copy.
+// Tier 1: what this process answered a moment ago. A copy is fresh for `freshMs`. A link that this process' passes vouch
+// for lives on as long as they succeed: whatever becomes of it, they bring it. Every other copy is after that only one to
+// fall back on while nobody else can say, and so is every absence, so that a new link is seen soon.
+//
+// One rule keeps it right: a reply that may be older news never takes the place of a newer version. Older news: what was
+// asked for before this copy came; and what Redis says while its trust may be older than this copy.
 import { LRUCache } from 'lru-cache'
-import { isLink, type Code, type Known } from '../link.ts'
+import { agree, isLink, isOlder, type Answer, type Code, type Known } from '../link.ts'
 import type { Prepared } from './prepared.ts'
 
 export interface Copy {
   readonly known: Known
-  readonly storedMs: number
+  /** When it was last known to be right; -Infinity: nobody can say. */
+  storedMs: number
   freshUntilMs: number
+  /** Whatever changes will be told by a pass. */
+  vouched: boolean
+  /** When the ladder was last asked for it. */
+  askedMs: number
   /** The answer that it makes; made by the first hit, never for a copy that nobody asks for again. */
   prepared: Prepared | undefined
 }
@@ -18,89 +26,137 @@ export const copyOf = (known: Known): Copy => ({
   known,
   storedMs: -Infinity,
   freshUntilMs: -Infinity,
+  vouched: false,
+  askedMs: -Infinity,
   prepared: undefined,
 })
 
 interface Tier1Options {
   readonly max: number
   readonly freshMs: number
-  /** How long a link may outlive that while its successor is under way: one round trip to Redis. */
+  /** How long a link may outlive its life while its successor is under way: one round trip to Redis. */
   readonly graceMs: number
   readonly staleMaxMs: number
   /** How far a trusted Redis may be behind. Longer must a copy not outrank it: rows can also go away. */
   readonly trustMs: number
+  /** Until when copies that are vouched for may be served, whatever their age. */
+  readonly vouching: { readonly untilMs: number }
   readonly nowMs: () => number
 }
 
 export interface Tier1 {
   get(code: Code): Copy | undefined
+  /** A link whose life has ended, and goes on for another one, because passes vouch for it. */
+  prolong(code: Code): Copy | undefined
   /** A link whose life has just ended, by time and not by news: good while its successor is under way. */
   parting(code: Code): Copy | undefined
   /** Keeps the answer unless a newer one is known, and gives back the one that stands. */
-  remember(code: Code, known: Known, askedMs: number, by: 'cache' | 'truth'): Copy
+  remember(code: Code, known: Known, askedMs: number, by: 'cache' | 'truth', vouched: boolean): Copy
   /** News of a change that this process made. */
-  learn(code: Code, known: Known): void
-  /** News of a change, of interest only if the code is held. */
-  amend(code: Code, known: Known): void
+  learn(code: Code, known: Known, vouched: boolean): void
+  /** News of a change from a pass, of interest only if the code is held. True: it was news. */
+  amend(code: Code, known: Known): boolean
   /** Somebody changed it: ask again. */
   expire(code: Code): void
-  /** The copy that has outlived its life, while nobody can be asked. */
-  stale(code: Code): Copy | undefined
+  expireAll(): void
+  /** Nobody can say: what was known, or what a Redis says that may be behind. It is kept for one life, as old as it is. */
+  fallBack(code: Code, behind: Answer): Copy | undefined
   /** What is held, for those who look from outside. */
-  peek(code: Code): { known: Known; ageMs: number; fresh: boolean } | undefined
+  peek(code: Code): { known: Known; ageMs: number; fresh: boolean; vouched: boolean } | undefined
   clear(): void
   codes(): Code[]
   readonly size: number
+  /** Copies that are vouched for. */
+  readonly vouchedSize: number
 }
 
-export function createTier1({ max, freshMs, graceMs, staleMaxMs, trustMs, nowMs }: Tier1Options): Tier1 {
+export function createTier1(options: Tier1Options): Tier1 {
+  const { max, freshMs, graceMs, staleMaxMs, trustMs, vouching, nowMs } = options
   const copies = new LRUCache<Code, Copy>({ max })
 
-  const keep = (code: Code, known: Known): Copy => {
-    const storedMs = nowMs()
-    const copy: Copy = { known, storedMs, freshUntilMs: storedMs + freshMs, prepared: undefined }
+  const held = (code: Code): Copy | undefined => copies.peek(code)
+  const isVouched = (copy: Copy): boolean => copy.vouched && nowMs() < vouching.untilMs
+
+  const keep = (code: Code, known: Known, vouched: boolean, storedMs = nowMs()): Copy => {
+    const askedMs = nowMs()
+    const freshUntilMs = askedMs + freshMs
+    const copy = { known, storedMs, freshUntilMs, vouched: vouched && isLink(known), askedMs, prepared: undefined }
     copies.set(code, copy)
     return copy
   }
-  const held = (code: Code): Copy | undefined => copies.peek(code)
+
+  /** The same once more takes nothing from a copy: neither its answer, nor that it is vouched for. */
+  const keepOrConfirm = (code: Code, known: Known, vouched: boolean): Copy => {
+    const copy = held(code)
+    if (copy?.known.version !== known.version || !agree(copy.known, known)) return keep(code, known, vouched)
+    copy.storedMs = copy.askedMs = nowMs()
+    copy.freshUntilMs = copy.storedMs + freshMs
+    copy.vouched ||= vouched && isLink(known)
+    return copy
+  }
+
+  const expire = (copy: Copy): void => {
+    copy.freshUntilMs = -Infinity
+    copy.vouched = false
+  }
 
   return {
     get(code) {
       const copy = copies.get(code)
       return copy !== undefined && nowMs() < copy.freshUntilMs ? copy : undefined
     },
+    prolong(code) {
+      const copy = held(code)
+      if (copy === undefined || !isVouched(copy)) return undefined
+      copy.freshUntilMs = Math.min(nowMs() + freshMs, vouching.untilMs)
+      // Hits that nobody wanted for a while have gone back: the next bundle has a lease of its own.
+      if (copy.prepared?.lease?.retired) copy.prepared = undefined
+      return copy
+    },
     parting(code) {
       const copy = held(code)
       return copy !== undefined && isLink(copy.known) && nowMs() < copy.freshUntilMs + graceMs ? copy : undefined
     },
-    remember(code, known, askedMs, by) {
+    remember(code, known, askedMs, by, vouched) {
       const copy = held(code)
       const behindMs = by === 'cache' ? trustMs : 0
       const maybeOlder = copy !== undefined && askedMs - behindMs <= copy.storedMs
-      if (!maybeOlder || known.version >= copy.known.version) return keep(code, known)
+      if (!maybeOlder || !isOlder(known, copy.known)) return keepOrConfirm(code, known, vouched)
       copy.freshUntilMs = nowMs() + freshMs
       return copy
     },
-    learn(code, known) {
+    learn(code, known, vouched) {
       const copy = held(code)
-      if (copy === undefined || known.version >= copy.known.version) keep(code, known)
+      if (copy === undefined || !isOlder(known, copy.known)) keepOrConfirm(code, known, vouched)
     },
     amend(code, known) {
       const copy = held(code)
-      if (copy !== undefined && known.version > copy.known.version) keep(code, known)
+      if (copy === undefined || isOlder(known, copy.known)) return false
+      return keepOrConfirm(code, known, true) !== copy
     },
     expire(code) {
       const copy = held(code)
-      if (copy !== undefined) copy.freshUntilMs = -Infinity
+      if (copy !== undefined) expire(copy)
     },
-    stale(code) {
+    expireAll() {
+      for (const copy of copies.values()) expire(copy)
+    },
+    fallBack(code, behind) {
       const copy = held(code)
-      return copy !== undefined && nowMs() - copy.storedMs < staleMaxMs ? copy : undefined
+      const old = copy !== undefined && nowMs() - copy.storedMs < staleMaxMs ? copy : undefined
+      if (behind !== 'unknown') {
+        const isNews = old === undefined || !(isOlder(behind, old.known) || agree(behind, old.known))
+        if (isNews) return keep(code, behind, false, old?.storedMs ?? -Infinity)
+      }
+      if (old !== undefined) old.freshUntilMs = nowMs() + freshMs
+      return old
     },
     peek(code) {
       const copy = held(code)
       if (copy === undefined) return undefined
-      return { known: copy.known, ageMs: nowMs() - copy.storedMs, fresh: nowMs() < copy.freshUntilMs }
+      const now = nowMs()
+      const vouched = isVouched(copy)
+      return { known: copy.known, ageMs: now - copy.storedMs, fresh: vouched || now < copy.freshUntilMs, vouched }
     },
     clear() {
       copies.clear()
@@ -108,6 +164,11 @@ export function createTier1({ max, freshMs, graceMs, staleMaxMs, trustMs, nowMs 
     codes: () => [...copies.keys()],
     get size() {
       return copies.size
+    },
+    get vouchedSize() {
+      let size = 0
+      for (const copy of copies.values()) if (isVouched(copy)) size++
+      return size
     },
   }
 }

@@ -7,16 +7,23 @@ import type { Breaker } from '../connections/breaker.ts'
 import { BreakerOpen } from '../connections/breaker.ts'
 import { DeadlineExceeded, withDeadline } from '../connections/deadline.ts'
 import { microBatch } from '../connections/micro-batch.ts'
-import type { Held } from '../coherence/schema.ts'
+import type { Held, Read } from '../coherence/schema.ts'
 import type { SharedCache } from '../coherence/shared-cache.ts'
 import type { Trust } from '../coherence/trust.ts'
+import type { Vouching } from '../coherence/vouching.ts'
 import { isLink, type Answer, type Code, type Known } from '../link.ts'
 
 export type FallbackReason = 'error' | 'timeout' | 'open' | 'untrusted'
 
+/** What a Redis says that is proved fresh; current: as far as all that this process' passes have heard. */
+export interface Shared {
+  readonly known: Known
+  readonly isCurrent: boolean
+}
+
 export interface Tier2 {
   /** 'unknown' when Redis does not hold it, cannot answer, or is not proved fresh. */
-  get(code: Code): Promise<Answer>
+  get(code: Code): Promise<Shared | 'unknown'>
   /** As get, from a Redis that may be behind. A link that nears its end there is given more time. */
   getUntrusted(code: Code): Promise<Answer>
   /** How far this Redis knows the truth; to be asked before Postgres is read. */
@@ -28,6 +35,7 @@ export interface Tier2 {
 interface Tier2Deps {
   readonly cache: SharedCache
   readonly trust: Trust
+  readonly vouching: Pick<Vouching, 'isCurrent'>
   readonly breaker: Breaker
   readonly config: Pick<Config, 'redisTimeoutMs' | 'linkTtlS' | 'earlyRefreshZone' | 'earlyRefreshChance' | 'staleMaxS'>
   readonly onFallback: (reason: FallbackReason) => void
@@ -45,12 +53,12 @@ export const noTier2: Tier2 = {
 }
 
 export function createTier2(deps: Tier2Deps): Tier2 {
-  const { cache, trust, breaker, config } = deps
+  const { cache, trust, vouching, breaker, config } = deps
   const nowMs = deps.nowMs ?? Date.now
   const random = deps.random ?? Math.random
   let fills = 0
 
-  const read = async (codes: Code[]): Promise<(Held | undefined)[]> => {
+  const read = async (codes: Code[]): Promise<(Read | undefined)[]> => {
     if (!cache.ready) throw new Error('Redis is not connected')
     return withDeadline(cache.read(codes), config.redisTimeoutMs, 'Redis')
   }
@@ -60,7 +68,7 @@ export function createTier2(deps: Tier2Deps): Tier2 {
     maxQueued: limits.redisQueue,
   })
 
-  const ask = async (code: Code): Promise<Held | FallbackReason | undefined> => {
+  const ask = async (code: Code): Promise<Read | FallbackReason | undefined> => {
     if (breaker.state === 'open') return 'open'
     try {
       return await lookups.get(code)
@@ -99,7 +107,7 @@ export function createTier2(deps: Tier2Deps): Tier2 {
       }
       if (held === undefined) return 'unknown'
       if (isAgeing(held) && random() < config.earlyRefreshChance) deps.onAgeing(code)
-      return held.known
+      return { known: held.known, isCurrent: vouching.isCurrent(held.asOf) }
     },
 
     async getUntrusted(code) {

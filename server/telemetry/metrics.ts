@@ -140,6 +140,12 @@ function cacheMetrics(registry: Registry, reads: (() => void)[]) {
     lookups: labelledTotal(registry, 'quicklink_lookups_total', 'Lookups that left tier 1, by who answered', {
       source: sources,
     }),
+    lookupsSaved: total(
+      registry,
+      'quicklink_lookups_saved_total',
+      'Lives of a copy that went on without a lookup, because passes vouch for it',
+    ),
+    vouchedCopies: level(registry, 'quicklink_vouched_copies', 'Copies in tier 1 that passes vouch for', 'sum'),
     dbFallback: labelledTotal(
       registry,
       'quicklink_db_fallback_total',

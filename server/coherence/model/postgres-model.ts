@@ -1,7 +1,8 @@
 // Postgres as coherence sees it: rows with locks, versions from one sequence, transactions that stay open, snapshots,
 // an outbox. What is not modelled (SQL, the trigger) is tested on the real one.
 import { absent, type Code, type Known } from '../../link.ts'
-import type { Change, Changes, Cursor, Truth } from '../truth.ts'
+import type { Cursor } from '../cursor.ts'
+import type { Change, Changes, Truth } from '../truth.ts'
 import type { VirtualTime } from '../../testing/virtual-time.ts'
 
 export interface Flaws {
@@ -10,6 +11,9 @@ export interface Flaws {
   /** The cursor is the highest outbox id seen, not a snapshot. */
   readonly maxIdCursor?: boolean
 }
+
+/** The row as it will be, under its lock, with the version drawn for it; gone: it is deleted by hand. */
+export type Make = (code: Code, before: Known, version: number, newId: () => number) => Known | 'gone'
 
 interface OutboxRow {
   readonly xid: number
@@ -25,6 +29,10 @@ export interface State {
   acknowledgedMs: number
   /** The process that acknowledged it, where one did. */
   by: number | undefined
+  /** When that process told its tier 1. */
+  learnedMs: number
+  /** When it was acknowledged, Redis had it. */
+  isInRedis: boolean
 }
 
 /** More changes than these are not looked up, and no more than those are taken at a time. */
@@ -59,18 +67,39 @@ export class PostgresModel {
     return this.#rows.get(code) ?? absent(0)
   }
 
-  /** One transaction. `make` gets the row as it is under the lock and the version drawn for it. */
-  async change(
-    code: Code,
-    make: (before: Known, version: number, newId: () => number) => Known,
-    openMs: number,
-    rollback = false,
-  ): Promise<State | undefined> {
+  /** One transaction. What was not committed, or was not there, is not among its states. */
+  async change(codes: readonly Code[], make: Make, openMs: number, rollback = false): Promise<State[]> {
     const epoch = this.#epoch
     const xid = this.#xid++
     this.#active.add(xid)
-    const early = this.#flaws.earlyVersion ? ++this.#version : undefined
-    if (this.#flaws.earlyVersion) await this.#time.sleep((xid * 7) % 5)
+    const written: { code: Code; known: Known | 'gone'; row: OutboxRow }[] = []
+    const unlocks: (() => void)[] = []
+    for (const code of codes) {
+      const early = this.#flaws.earlyVersion ? ++this.#version : undefined
+      if (this.#flaws.earlyVersion) await this.#time.sleep((xid * 7) % 5)
+      unlocks.push(await this.#lock(code))
+      const version = early ?? ++this.#version
+      const before = this.state(code)
+      const known = make(code, before, version, () => ++this.#linkId)
+      if (known === 'gone' && !this.#rows.has(code)) continue
+      // A row that is deleted by hand is announced with the version that it had.
+      const announced = known === 'gone' ? before.version : version
+      written.push({ code, known, row: { xid, id: ++this.#outboxId, code, version: announced } })
+    }
+    await this.#time.sleep(openMs)
+    this.#active.delete(xid)
+    for (const unlock of unlocks) unlock()
+    // A restore ends every session of the database that it replaces.
+    if (rollback || epoch !== this.#epoch) return []
+    return written.map(({ code, known, row }) => {
+      if (known === 'gone') this.#rows.delete(code)
+      else this.#rows.set(code, known)
+      this.#outbox.push(row)
+      return this.#remember(code, known === 'gone' ? absent(row.version) : known)
+    })
+  }
+
+  async #lock(code: Code): Promise<() => void> {
     const previous = this.#locks.get(code)
     let unlock = (): void => undefined
     const lock = new Promise<void>((resolve) => (unlock = resolve))
@@ -79,17 +108,7 @@ export class PostgresModel {
       (previous ?? Promise.resolve()).then(() => lock),
     )
     await previous
-    const version = early ?? ++this.#version
-    const known = make(this.state(code), version, () => ++this.#linkId)
-    const row: OutboxRow = { xid, id: ++this.#outboxId, code, version }
-    await this.#time.sleep(openMs)
-    this.#active.delete(xid)
-    unlock()
-    // A restore ends every session of the database that it replaces.
-    if (rollback || epoch !== this.#epoch) return undefined
-    this.#rows.set(code, known)
-    this.#outbox.push(row)
-    return this.#remember(code, known)
+    return unlock
   }
 
   dump(): () => void {
@@ -120,7 +139,14 @@ export class PostgresModel {
   }
 
   #remember(code: Code, known: Known): State {
-    const state = { known, committedMs: this.#time.nowMs, acknowledgedMs: Infinity, by: undefined }
+    const state = {
+      known,
+      committedMs: this.#time.nowMs,
+      acknowledgedMs: Infinity,
+      by: undefined,
+      learnedMs: -Infinity,
+      isInRedis: false,
+    }
     const states = this.history.get(code)
     if (states) states.push(state)
     else this.history.set(code, [state])
@@ -152,8 +178,10 @@ export class PostgresModel {
     const last = found.at(-1)
     const changed = [...new Set(found.map(({ code }) => code))]
     const forget = changed.length > few ? changed : []
-    const changes: Change[] =
-      forget.length > 0 ? [] : changed.map((code) => ({ code, known: this.state(code), ageS: 0 }))
+    const drawn = (code: Code): number =>
+      Math.max(...found.filter((row) => row.code === code).map((row) => row.version))
+    const nowOf = (code: Code): Known => this.#rows.get(code) ?? absent(drawn(code))
+    const changes: Change[] = forget.length > 0 ? [] : changed.map((code) => ({ code, known: nowOf(code), ageS: 0 }))
     const next: Cursor =
       cursor && last && found.length === bulk
         ? { ...now, snapshot: cursor.snapshot, to: target, after: [String(last.xid), last.id] }

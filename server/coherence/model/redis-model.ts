@@ -1,7 +1,7 @@
 // Redis as coherence sees it: a few keys, one script, and everything that can happen to a server and to a connection.
 // That the script here and the Lua one do the same is a property tested on a real Redis (set-if-not-older.integration).
 import { absent, isLink, type Code, type Known } from '../../link.ts'
-import type { Held } from '../schema.ts'
+import type { Read } from '../schema.ts'
 import type { Entry, SharedCache } from '../shared-cache.ts'
 import type { VirtualTime } from '../../testing/virtual-time.ts'
 
@@ -109,14 +109,14 @@ export class RedisClient implements SharedCache {
     this.connection++
   }
 
-  async read(codes: readonly Code[]): Promise<(Held | undefined)[]> {
+  async read(codes: readonly Code[]): Promise<(Read | undefined)[]> {
     const [cursor, held] = await this.#send(({ cursor, links, hints }) => {
-      const each = codes.map((code): Held | undefined => {
+      const each = codes.map((code): Read | undefined => {
         const known = links.get(code)
         if (known && isLink(known)) hints.delete(code)
         // A run is over before a life is: chance says which copies are near their end.
-        if (known) return { known, cachedAtS: this.#time.random() < 0.2 ? 1 : 0 }
-        return hints.has(code) ? { known: absent(0), cachedAtS: 0 } : undefined
+        if (known) return { known, cachedAtS: this.#time.random() < 0.2 ? 1 : 0, asOf: cursor }
+        return hints.has(code) ? { known: absent(0), cachedAtS: 0, asOf: cursor } : undefined
       })
       return [cursor, each] as const
     })
