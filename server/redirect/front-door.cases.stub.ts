@@ -38,7 +38,7 @@ const trickyFields = [
   'Host : a', 'host:a', 'HOST: A:80', 'Host: a\x00', 'Host: \x80', 'Host:\ta', ' Host: a', 'Host: a\r\n b',
   'X: a\r\n folded', 'X: a\r\n\tfolded', ' X: a', '\tX: a', 'X : a', ': a', 'no colon', 'X\x00: a', 'X: \x00', 'X: \x07', 'X: \x7f',
   'X: \x80\xff', 'X\x80: a', 'X: a\rY: b', 'X: a\rXY: b', 'X: a\r\rY: b', 'X: a\n\nY: b', 'X: a\nY: b', 'X: a\n', 'X: a\r', 'X(: a', 'X/Y: a', '"X": a', 'X_Y: a', 'X: \tb',
-  'X: a\r\r', '@: a', 'X: a\x0b', 'X: a\x0c', 'X: a\x85', 'Range: bytes=0-1', 'If-None-Match: *', 'Authorization: Bearer x',
+  'X: a\r\r', '@: a', 'X: a\x0b', 'X: a\x0c', 'X: a\x85', 'X-Forwarded-For: \xa0203.0.113.5', 'X-Forwarded-For: \t 203.0.113.5 \t', 'X-Forwarded-For:\r\nX-Forwarded-For:  203.0.113.5', 'Range: bytes=0-1', 'If-None-Match: *', 'Authorization: Bearer x',
 ] // prettier-ignore
 
 /** Answered by the front door, in some other way than a plain GET; or by node:http, which gives the connection back. */
@@ -92,6 +92,7 @@ export const corpus: readonly string[] = [
   ...codes.map((code) => get(code, ...plainFields)),
   ...plainFields.map((field) => get('Labc123', field)),
   ...trickyFields.map((field) => get('Labc123', field)),
+  ...trickyFields.map((field) => get('Nabc123', field)),
   ...trickyFields.map((field) => `GET /Labc123 HTTP/1.1\r\n${field}\r\n\r\n`),
   ...trickyFields.map((field) => `${get('Labc123', field)}0\r\n\r\n${get('Pabc123')}`),
   ...trickyLines.map((line) => `${line}\r\nHost: a\r\n\r\n`),
@@ -112,10 +113,12 @@ export const corpus: readonly string[] = [
   get('Sabc123') + 'GARBAGE\r\n\r\n',
   '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03',
 ]
-export const longCorpus: readonly string[] = [3900, 4000, 4030, 4096, 5000, 16_300, 17_000].flatMap((length) => [
-  get('Labc123', `Cookie: ${'c'.repeat(length)}`),
-  get('Labc123', ...Array.from({ length: length / 8 }, (_, i) => `X${i}: a`)),
-])
+export const longCorpus: readonly string[] = [3900, 4000, 4030, 4096, 5000, 16_300, 17_000]
+  .flatMap((length) => [
+    get('Labc123', `Cookie: ${'c'.repeat(length)}`),
+    get('Labc123', ...Array.from({ length: length / 8 }, (_, i) => `X${i}: a`)),
+  ])
+  .concat([999, 1000].map((count) => get('Labc123', ...Array<string>(count).fill('X:'))))
 
 /** Of `often : 1`, an ordinary part or a tricky one. */
 const mostly = <T>(often: number, ordinary: fc.Arbitrary<T>, tricky: fc.Arbitrary<T>): fc.Arbitrary<T> =>

@@ -46,6 +46,9 @@ export interface Door {
 /** Chunks that a request may come in; who sends it in more is as well served by node:http. */
 const mostParts = 8
 
+const acceptName = Buffer.from('accept:')
+const forwardedForName = Buffer.from('x-forwarded-for:')
+
 /** A connection until it is closed, or handed over for good. No function is made per connection, and none per request. */
 export class Visitor implements Holder, Asker, Outside {
   readonly #door: Door
@@ -161,7 +164,7 @@ export class Visitor implements Holder, Asker, Outside {
     const closes = this.#closes || draining
     let hasRoom: boolean
     if (outcome.tally === undefined) {
-      hasRoom = outcome.write(socket, this.#field('accept'), date(nowMs), closes, this.#isHead)
+      hasRoom = outcome.write(socket, this.#field(acceptName), date(nowMs), closes, this.#isHead)
     } else {
       // A one-byte string goes to the kernel without a Buffer of its own; prepared Buffers were not measurably cheaper.
       const wire = closes ? outcome.head + date(nowMs) + tailOf(true) : wireOf(outcome, date(nowMs))
@@ -182,10 +185,10 @@ export class Visitor implements Holder, Asker, Outside {
   }
 
   get forwardedFor(): string | undefined {
-    return this.#field('x-forwarded-for')
+    return this.#field(forwardedForName)
   }
 
-  #field(name: string): string | undefined {
+  #field(name: Buffer): string | undefined {
     return this.#chunk === undefined ? undefined : fieldIn(this.#chunk, this.#headBegin, this.#headEnd, name)
   }
 
