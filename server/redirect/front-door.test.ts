@@ -21,6 +21,7 @@ async function start(
   frontDoor: 'raw' | 'http' = 'raw',
   bounds: Partial<Bounds> = {},
   countedAs: ListenerDeps['countedAs'] = () => undefined,
+  api: ListenerDeps['api'] = answerLength,
 ) {
   const counted = {
     statuses: [] as number[],
@@ -47,7 +48,7 @@ async function start(
       api: (req, res) => {
         counted.mostAtOnce = Math.max(counted.mostAtOnce, ++counted.atOnce)
         res.once('close', () => counted.atOnce--)
-        answerLength(req, res)
+        api(req, res)
       },
       onHandedOver: (reason) => counted.handedOver.push(reason),
       countedAs,
@@ -238,6 +239,45 @@ describe('the front door', () => {
     client.socket.write(`llo${get('Pabc123')}`)
     expect((await client.until((received) => answers(received) === before + 2)).endsWith('\r\n\r\n')).toBe(true)
     expect(counted).toMatchObject({ statuses: [302, 302, 302, 405, 302, 301], clicks: 5 })
+  })
+
+  it('answers nothing behind an answer that was broken off', async () => {
+    const { port, counted } = await start('raw', {}, undefined, (_req, res) => res.destroy())
+    const client = await dial(port)
+    client.socket.write(get('api/links') + get('Labc123'))
+    await client.closed
+    expect(client.received()).toBe('')
+    expect(counted).toMatchObject({ statuses: [], clicks: 0 })
+  })
+
+  it('has its connection back also where nobody reads a body to its end', async () => {
+    const { port } = await start('raw', {}, undefined, (req, res) => {
+      req.once('data', () => {
+        req.pause()
+        res.end('enough')
+      })
+    })
+    const client = await dial(port)
+    client.socket.write('POST /api/x HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\n12345')
+    await client.until((received) => received.includes('enough'))
+    client.socket.write(`67890${get('Labc123')}`)
+    await client.until((received) => received.includes(' 302 '))
+  })
+
+  it('does not reset a connection because its last request came with a body that nobody waits for', async () => {
+    const { port } = await start('raw', {}, undefined, (_req, res) => {
+      res.writeHead(413, { 'Content-Length': 0, Connection: 'close' }).end()
+    })
+    // More than one read brings. What has not arrived yet when the connection is closed resets it, here as anywhere.
+    const request = `POST /api/x HTTP/1.1\r\nHost: a\r\nContent-Length: 90000\r\n\r\n${'x'.repeat(90_000)}`
+    let ended = false
+    for (let attempt = 0; attempt < 10 && !ended; attempt++) {
+      const { socket, closed, received } = await dial(port)
+      socket.once('end', () => (ended = true)).write(request)
+      await closed
+      expect(received()).toContain(' 413 ')
+    }
+    expect(ended).toBe(true)
   })
 
   it('has given it away for good after what it does not recognise', async () => {

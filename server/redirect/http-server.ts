@@ -83,11 +83,11 @@ export function createHttpServer(deps: HttpDeps, bounds: { readonly [K in keyof 
   }
 }
 
-/** The answer is written, and the request is read to its end, whoever wanted its body. */
+/** The answer is written, and the request is read to its end, whoever wanted its body, and stopped in the middle. */
 function afterwards(req: IncomingMessage, res: ServerResponse, onAnswered: () => void): void {
   res.once('close', () => {
     if (req.complete) onAnswered()
-    else req.once('end', onAnswered)
+    else req.once('end', onAnswered).resume()
   })
 }
 

@@ -88,6 +88,7 @@ export class Visitor implements Holder, Asker, Outside {
   }
 
   onData(chunk: Buffer): void {
+    if (this.#gone) return
     this.lastMs = performance.now()
     if (this.#away && this.#missing > 0) this.#forward(chunk)
     else if (this.#busy) this.#keep(chunk)
@@ -254,8 +255,8 @@ export class Visitor implements Holder, Asker, Outside {
 
   /** node:http has answered. */
   #takeBack(): void {
-    // Where its answer was the last one, it closes the connection.
-    if (this.#gone || !this.#away || this.#inner?.writableEnded === true) return
+    // Where its answer was the last one, or has not come to its end, it closes the connection.
+    if (this.#gone || !this.#away || this.#inner?.writable !== true) return
     this.#away = false
     this.lastMs = performance.now()
     // We would not agree on where the request ends.
@@ -269,8 +270,13 @@ export class Visitor implements Holder, Asker, Outside {
 
   onClosed(soon: boolean): void {
     if (!this.#away) return
-    if (soon) this.#endSoon()
-    else this.socket.destroy()
+    const { socket } = this
+    if (!soon) return void socket.destroy()
+    // As node:http does it: what has come of a body that nobody waits for is read, or closing would reset the connection,
+    // and the client might never see the answer.
+    this.#gone = true
+    socket.end(() => socket.destroy())
+    socket.resume()
   }
 
   #handOver(chunk: Buffer, reason: HandOverReason): void {
