@@ -321,6 +321,8 @@ export class Visitor implements Holder, Asker, Outside {
   #leave(): void {
     this.#gone = true
     this.#away = false
+    // Handed over, the socket outlives its use of us by hours.
+    this.#rest = undefined
     this.#door.visitors.delete(this)
     const { socket } = this
     socket.removeListener('data', onData).removeListener('drain', onDrain).removeListener('end', onEnd)
