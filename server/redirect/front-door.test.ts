@@ -577,6 +577,45 @@ describe.each(['raw', 'http'] as const)('a stop, FRONT_DOOR=%s', (frontDoor) => 
     await expect(dial(port)).rejects.toThrow()
   })
 
+  it('tells who is being answered by the API that it is the last answer', async () => {
+    let answer = (): void => undefined
+    const begun = new Promise<void>((resolve) => {
+      answer = resolve
+    })
+    const { port, close, counted } = await start(frontDoor, { lingerMs: 20, drainMs: 3000 }, undefined, (req, res) => {
+      void begun.then(() => answerLength(req, res))
+    })
+    const client = await dial(port)
+    client.socket.write(get('api/x'))
+    await waitFor(() => counted.atOnce === 1)
+    const stopped = close()
+    // Behind the only look for idle connections.
+    await sleep(100)
+    answer()
+    await client.closed
+    expect(client.received()).toContain('\r\nConnection: close\r\n')
+    await stopped
+  })
+
+  it('lets a client that is slow to read have what it was answered', async () => {
+    const { port, close, counted } = await start(frontDoor, { lingerMs: 20, drainMs: 3000 })
+    const client = await dial(port)
+    client.socket.pause()
+    client.socket.write(get('Babc123').repeat(1000))
+    let before = -1
+    await waitFor(() => {
+      const isStill = before === counted.statuses.length && before > 0
+      before = counted.statuses.length
+      return isStill
+    })
+    const stopped = close()
+    await sleep(100)
+    client.socket.resume()
+    await client.closed
+    expect(answers(client.received())).toBe(counted.statuses.length)
+    await stopped
+  })
+
   it('does not wait for clients that are idle, nor for ever for those that do not end', async () => {
     const { port, close } = await start(frontDoor, { lingerMs: 20, drainMs: 300 })
     const [idle, used, stuck] = [await dial(port), await dial(port), await dial(port)]

@@ -74,6 +74,7 @@ export function createHttpServer(deps: HttpDeps, bounds: { readonly [K in keyof 
     },
     drain() {
       draining = true
+      for (const line of lines.values()) line.drain()
     },
     close() {
       clearInterval(watch)

@@ -110,6 +110,11 @@ export class Line {
     } else if (this.#waiting.push([req, res]) === 1) this.#current?.once('close', this.#wantTurn)
   }
 
+  /** The answer that it waits for is its last. */
+  drain(): void {
+    if (this.#current?.headersSent === false) this.#current.setHeader('Connection', 'close')
+  }
+
   takeTurn(): void {
     this.#inTurn = false
     if (this.#socket.destroyed) return

@@ -331,7 +331,10 @@ export class Visitor implements Holder, Asker, Outside {
 
   closeIfQuiet(nowMs: number, quietMs: number, unusedMs: number): void {
     const isQuiet = nowMs - this.lastMs >= (this.#used ? quietMs : unusedMs)
-    if (this.#rest !== undefined && !this.#busy) this.#handOver(this.#rest, 'partial')
+    if (this.#door.draining && this.socket.writableLength > 0) {
+      // It is being told its last: closeAll ends those that do not listen.
+      if (!this.#busy && !this.#gone) this.#endSoon()
+    } else if (this.#rest !== undefined && !this.#busy) this.#handOver(this.#rest, 'partial')
     else if (isQuiet && (!this.#busy || this.#full || this.#gone)) this.socket.destroy()
   }
 
