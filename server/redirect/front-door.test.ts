@@ -7,7 +7,18 @@ import fc from 'fast-check'
 import { afterEach, describe, expect, it } from 'vitest'
 import { limits } from '../config.ts'
 import { cases, corpus, cut } from './front-door.cases.stub.ts'
-import { answerLength, createPages, isBroken, normalise, stubDeps, stubResolver, turns } from './front-door.stub.ts'
+import { createFrontDoor } from './front-door.ts'
+import {
+  answerLength,
+  createPages,
+  isBroken,
+  normalise,
+  stubDeps,
+  stubResolver,
+  turns,
+  Wire,
+} from './front-door.stub.ts'
+import { Turns } from './one-at-a-time.ts'
 import type { Resolver } from './resolve.ts'
 import { waitFor } from '../testing/wait-for.ts'
 import { listen, type Bounds, type ListenerDeps } from './listener.ts'
@@ -399,6 +410,38 @@ describe('clients that are slow, many or deaf', () => {
     client.socket.resume()
     await client.closed
     expect(answers(client.received())).toBe(1001)
+  })
+})
+
+describe('the sweep', () => {
+  it('hands over thousands that are slow to ask in turns, not at once', async () => {
+    let handedOver = 0
+    const door = createFrontDoor({
+      ...stubDeps({ statuses: [], clicks: 0 }),
+      turns: new Turns(),
+      handOver: () => {
+        handedOver++
+        const untilMs = performance.now() + 1
+        while (performance.now() < untilMs);
+      },
+      serve: () => expect.unreachable(),
+      keepAliveMs: 1e9,
+      firstRequestMs: 1e9,
+      lateCheckMs: 20,
+    })
+    const wires = Array.from({ length: 200 }, () => new Wire())
+    for (const wire of wires) {
+      door.accept(wire)
+      wire.push('GET /Labc123 HTTP/1.1\r\n')
+    }
+    let most = 0
+    while (handedOver < wires.length) {
+      const before = handedOver
+      await turns(1)
+      most = Math.max(most, handedOver - before)
+    }
+    expect(most).toBeLessThan(wires.length / 4)
+    door.closeAll()
   })
 })
 

@@ -334,8 +334,16 @@ export class Visitor implements Holder, Asker, Outside {
     if (this.#door.draining && this.socket.writableLength > 0) {
       // It is being told its last: closeAll ends those that do not listen.
       if (!this.#busy && !this.#gone) this.#endSoon()
-    } else if (this.#rest !== undefined && !this.#busy) this.#handOver(this.#rest, 'partial')
+    } else if (this.#rest !== undefined && !this.#busy) this.#lateInTurn()
     else if (isQuiet && (!this.#busy || this.#full || this.#gone)) this.socket.destroy()
+  }
+
+  /** Half a request has no more parts to come here. Of thousands at once, not all are handed over before others are served. */
+  #lateInTurn(): void {
+    this.#parts = mostParts
+    this.#busy = true
+    this.socket.pause()
+    this.#door.deps.turns.add(this)
   }
 
   close(): void {
