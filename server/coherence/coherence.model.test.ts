@@ -5,7 +5,8 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { fixedSeed, search, searches } from '../testing/search.ts'
 import { VirtualTime } from '../testing/virtual-time.ts'
-import { World, type Flaws, type Step } from './model/world.ts'
+import type { Flaws } from './model/process.ts'
+import { World, type Step } from './model/world.ts'
 
 const runMs = 8000
 const runs = 150

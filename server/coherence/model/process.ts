@@ -1,0 +1,258 @@
+// One process of the model: the real code of tiers 1 to 3, of passes, trust, vouching and announcements, and the place of
+// each flaw that is put in on purpose.
+import { Breaker } from '../../connections/breaker.ts'
+import type { Code } from '../../link.ts'
+import { createResolver, type Resolver } from '../../redirect/resolve.ts'
+import { copyOf, createTier1, type Tier1 } from '../../redirect/tier1-local.ts'
+import { createTier2, noTier2 } from '../../redirect/tier2-redis.ts'
+import { createTier3 } from '../../redirect/tier3-postgres.ts'
+import { epochMs, type VirtualTime } from '../../testing/virtual-time.ts'
+import { announceLocally, createAnnouncer, type Announcer } from '../announce.ts'
+import { createFreshener, type Freshener } from '../freshen.ts'
+import { createPass } from '../pass.ts'
+import { startRelay, type Relay } from '../relay.ts'
+import { Trust } from '../trust.ts'
+import type { Truth } from '../truth.ts'
+import { Vouching } from '../vouching.ts'
+import type { Flaws as PostgresFlaws } from './postgres-model.ts'
+import { RedisClient, type Flaws as RedisFlaws, type RedisServer } from './redis-model.ts'
+
+export interface Flaws extends PostgresFlaws, RedisFlaws {
+  /** Any connection is trusted once there has been a pass. */
+  readonly blindTrust?: boolean
+  /** A fill carries the cursor as it is when Postgres has answered, not as it was before. */
+  readonly lateCursor?: boolean
+  /** A nudge brings the link along, and is believed. */
+  readonly nudgeIsTruth?: boolean
+  /** Tier 1 keeps whatever came last. */
+  readonly tier1KeepsLast?: boolean
+  /** A copy is vouched for although passes were answered between its asking and its storing. */
+  readonly vouchAnyLookup?: boolean
+  /** The same for a process' own change: they are counted from the announcement only. */
+  readonly vouchAnyChange?: boolean
+  /** A copy from Redis is vouched for whatever cursor stands there. */
+  readonly vouchAnyCursor?: boolean
+  /** A copy from Redis is vouched for while news has yet to land there. */
+  readonly vouchBeforeLanding?: boolean
+  /** A copy from a Redis that is not trusted is vouched for. */
+  readonly vouchUntrusted?: boolean
+  readonly vouchAbsences?: boolean
+  /** News of the version that is held is none, also when the row is gone. */
+  readonly amendNewerOnly?: boolean
+  /** What is vouched for once is served for good. */
+  readonly vouchForGood?: boolean
+  /** A process goes on with its own cursor in another database. */
+  readonly vouchAnyDatabase?: boolean
+  /** A long list, which is not read, takes nothing from tier 1. */
+  readonly longListIsNothing?: boolean
+  /** What a pass heard is applied to a Redis that was further behind. */
+  readonly freshenAnyCursor?: boolean
+}
+
+export interface Process {
+  /** One of them has none. */
+  readonly redis: RedisClient | undefined
+  readonly tier1: Tier1
+  readonly resolver: Resolver
+  readonly announcer: Announcer
+  readonly relay: Relay
+  postgresUp: boolean
+  /** Postgres answers passes: all triggers are on. */
+  passesUp: boolean
+  /** When its tier 1 was emptied last. */
+  pushedOutMs: number
+  /** Until when a read may be excused: Postgres could not be asked, or its breaker is still open. */
+  excusedUntilMs: number
+}
+
+interface Surroundings {
+  readonly time: VirtualTime
+  readonly flaws: Flaws
+  readonly truthFor: (reach: () => Promise<void>) => Truth
+  readonly nudge: (server: RedisServer, code: Code) => void
+  readonly onUnanswered: (process: Pick<Process, 'excusedUntilMs'>) => void
+  readonly onLowered: (code: Code) => void
+}
+
+export const settings = {
+  redisTimeoutMs: 50,
+  dbTimeoutMs: 100,
+  linkTtlS: 3600,
+  earlyRefreshZone: 0.2,
+  // Much more often than outside, so that a short run lives it.
+  earlyRefreshChance: 0.5,
+  staleMaxS: 21_600,
+}
+export const freshMs = 100
+
+/** The last cursor that was left in Redis is good, whatever was heard since. */
+class HastyVouching extends Vouching {
+  #last: string | undefined
+  override hasLanded(...[landed, news]: Parameters<Vouching['hasLanded']>): void {
+    this.#last = landed.text
+    super.hasLanded(landed, news)
+  }
+  override isCurrent(text: string | null): boolean {
+    return text !== null && text === this.#last
+  }
+}
+
+// Long because it puts a whole process together, with the place of each flaw.
+export function startProcess(index: number, server: RedisServer | undefined, surroundings: Surroundings): Process {
+  const { time, flaws } = surroundings
+  const nowMs = (): number => time.nowMs
+  const nothing = (): void => undefined
+  const redis = server && new RedisClient(server, time, flaws, surroundings.onLowered)
+  const vouching = flaws.vouchBeforeLanding ? new HastyVouching(800) : new Vouching(800)
+  const forGood = {
+    get untilMs() {
+      return vouching.passes > 0 ? Infinity : -Infinity
+    },
+  }
+  const tier1 = createTier1({
+    max: 100,
+    freshMs,
+    graceMs: 50,
+    staleMaxMs: 1e9,
+    trustMs: 800,
+    vouching: flaws.vouchForGood ? forGood : vouching,
+    nowMs,
+  })
+  spoil(tier1, flaws)
+  const trust = new Trust(800, nowMs)
+  if (flaws.blindTrust) {
+    const renew = trust.renew.bind(trust)
+    let passed = false
+    trust.renew = (...at) => {
+      passed = true
+      renew(...at)
+    }
+    trust.holds = () => passed
+  }
+  const process = { postgresUp: true, passesUp: true, excusedUntilMs: -1, pushedOutMs: -1 }
+  const truth = surroundings.truthFor(async () => {
+    await time.sleep(replyMs(time))
+    if (!process.postgresUp) throw new Error('Postgres is away')
+  })
+  const changesSince: Truth['changesSince'] = (cursor) =>
+    process.passesUp ? truth.changesSince(cursor) : Promise.reject(new Error('a trigger is off'))
+  const passes = { ...truth, changesSince }
+  const onGoneBack = (): Promise<void> => Promise.resolve()
+  const told = { onApplied: nothing, onGoneBack, nowMs, vouching, truth: passes }
+  const prepare = onGoneBack
+  const fresh = redis && createFreshener({ ...told, cache: redis, trust, onWipe: nothing, prepare })
+  const freshen: Freshener['freshen'] = async (answer) => {
+    if (!flaws.freshenAnyCursor || !answer) return fresh?.freshen(answer)
+    return fresh?.freshen({ ...answer, since: { ...answer.since, snapshot: '1:1:' } })
+  }
+  const local = {
+    ...tier1,
+    ...(flaws.vouchAnyDatabase ? { clear: nothing } : {}),
+    ...(flaws.longListIsNothing ? { expireAll: nothing } : {}),
+  }
+  const freshener = fresh && {
+    get ready() {
+      return fresh.ready
+    },
+    freshen,
+    distrust: fresh.distrust,
+  }
+  const pass = createPass({ ...told, local, freshener, onFailure: nothing })
+  const relay = startRelay({ pass, intervalMs: 200, gapMs: 20, onFailure: nothing })
+  const breakerOf = (openMs: number): Breaker => new Breaker({ failures: 5, windowMs: 10_000, openMs, nowMs })
+  const breaker = breakerOf(3000)
+  const anyCursor = { isCurrent: () => vouching.landed !== undefined }
+  const tier2 = redis
+    ? createTier2({
+        cache: redis,
+        trust,
+        vouching: flaws.vouchAnyCursor ? anyCursor : vouching,
+        breaker,
+        config: settings,
+        onFallback: nothing,
+        onAgeing: (code) => {
+          resolver.refresh(code)
+        },
+        nowMs: () => epochMs + time.nowMs,
+      })
+    : { ...noTier2 }
+  if (flaws.lateCursor) {
+    const fill = tier2.fill
+    tier2.fill = (code, known) => {
+      fill(code, known, tier2.asOf())
+    }
+  }
+  const tier3 = createTier3({
+    truth,
+    breaker: breakerOf(1000),
+    config: settings,
+    onBatch: nothing,
+    onUnanswered: () => {
+      surroundings.onUnanswered(process)
+    },
+  })
+  const resolver: Resolver = createResolver({
+    tier1,
+    tier2,
+    tier3,
+    vouching: flaws.vouchAnyLookup ? { passes: 0, noneSince: () => true } : vouching,
+    // Otherwise, what is wrong would be put right once a second by asking.
+    askEveryMs: index === 0 ? 1000 : Infinity,
+    nowMs,
+    onFlight: nothing,
+    onSaved: nothing,
+  })
+  const learning = { learn: tier1.learn, vouching }
+  const announcer = redis
+    ? createAnnouncer({
+        ...learning,
+        cache: redis,
+        breaker,
+        timeoutMs: 50,
+        publish: (code) => {
+          surroundings.nudge(redis.server, code)
+          return Promise.resolve()
+        },
+        passSoon: relay.soon,
+      })
+    : announceLocally(learning)
+  if (flaws.vouchAnyChange) {
+    const announce = announcer.announce.bind(announcer)
+    announcer.announce = (code, known, asOf) => announce(code, known, { ...asOf, passes: vouching.passes })
+  }
+  return Object.assign(process, { redis, tier1, resolver, announcer, relay })
+}
+
+/** The flaws of a tier 1. */
+function spoil(tier1: Tier1, flaws: Flaws): void {
+  const { remember, fallBack, amend } = tier1
+  if (flaws.tier1KeepsLast) {
+    tier1.remember = (code, known) => {
+      tier1.clear()
+      tier1.learn(code, known, false)
+      return copyOf(known)
+    }
+  }
+  if (flaws.vouchAbsences) {
+    tier1.remember = (...answer) => {
+      const copy = remember(...answer)
+      copy.vouched ||= answer[4]
+      return copy
+    }
+  }
+  if (flaws.vouchUntrusted) {
+    tier1.fallBack = (...said) => {
+      const copy = fallBack(...said)
+      if (copy !== undefined) copy.vouched = true
+      return copy
+    }
+  }
+  if (flaws.amendNewerOnly) {
+    tier1.amend = (code, known) => known.version > (tier1.peek(code)?.known.version ?? -1) && amend(code, known)
+  }
+}
+
+/** Of Postgres, one way. */
+export function replyMs({ random }: VirtualTime): number {
+  return random() < 0.95 ? random() * 4 : random() * 90
+}
