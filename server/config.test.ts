@@ -5,7 +5,7 @@ import { readBytes } from './clicks/spool.ts'
 import { ConfigError, limits, loadConfig } from './config.ts'
 import { connectionsPerWorker } from './connections/databases.ts'
 import { giveUpMs } from './limits/admission.ts'
-import { quotaTimes } from './limits/tenant-quota.ts'
+import { quotaTimes } from './quotas/tenant-quota.ts'
 
 const settingsOf = (env: Record<string, string> = {}) => loadConfig({ DATABASE_URL: 'postgres://db/quicklink', ...env })
 const s = 1000

@@ -4,7 +4,7 @@
 import { readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { z } from 'zod'
-import { addressesSchema, trustProxySchema } from './limits/addresses.ts'
+import { addressesSchema, trustProxySchema } from './rates/addresses.ts'
 import { tiersSchema } from './limits/tiers.ts'
 
 export class ConfigError extends Error {

@@ -7,9 +7,9 @@ import type { Code } from '../link.ts'
 import type { Admission, Admitted, Departure } from '../links/change-link.ts'
 import type { Directory } from '../tenants/directory.ts'
 import { readTenant } from '../tenants/store.ts'
-import { countAndRecord, countLinks, lockTenant, recordOp, takesOver } from './quota-store.ts'
-import type { Acquired, RateLimit, RatedTenant, Unit } from './rate-limit.ts'
-import { linkLimit, newEntry, quotaTimes, type TenantQuota } from './tenant-quota.ts'
+import { countAndRecord, countLinks, lockTenant, recordOp, takesOver } from '../quotas/quota-store.ts'
+import type { Acquired, RateLimit, RatedTenant, Unit } from '../rates/rate-limit.ts'
+import { linkLimit, newEntry, quotaTimes, type TenantQuota } from '../quotas/tenant-quota.ts'
 import type { Tiers } from './tiers.ts'
 
 export interface AdmissionDeps {

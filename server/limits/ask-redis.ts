@@ -3,7 +3,9 @@
 import type { Breaker } from '../connections/breaker.ts'
 import { withDeadline } from '../connections/deadline.ts'
 import type { RedisConnection } from '../connections/redis.ts'
-import type { AskRedis } from './counters.ts'
+
+/** Rejects when it cannot be asked. */
+export type AskRedis = <T>(work: () => Promise<T>) => Promise<T>
 
 const pauseMs = 1000
 

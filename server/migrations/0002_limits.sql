@@ -1,5 +1,5 @@
 -- Tenants that were deleted, and what reconciles their number of links with what Redis has counted.
--- Read server/limits/tenant-quota.ts before changing anything here.
+-- Read server/quotas/tenant-quota.ts before changing anything here.
 
 -- A deleted tenant's row stays until its last link is purged: until then its codes, and its id, are nobody else's.
 alter table tenants add column deleted_at timestamptz;

@@ -1,7 +1,7 @@
 // What a worker and its primary say to each other. Secrets travel here, and never by environment or command line.
 import type { ClicksReport } from '../clicks/books.ts'
-import type { CounterAnswer, CounterQuestion } from '../limits/primary-counters.ts'
-import type { AbsenceReport, AbsenceTotals } from '../limits/shared-absences.ts'
+import type { CounterAnswer, CounterQuestion } from '../rates/primary-counters.ts'
+import type { AbsenceReport, AbsenceTotals } from '../rates/shared-absences.ts'
 import type { ReportSlice } from '../telemetry/report.ts'
 
 /** A terminal sends its signals to primary and workers alike; an orchestrator to the primary. */

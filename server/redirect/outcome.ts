@@ -1,7 +1,7 @@
 // What a request for a code is told: decided here, once, and written by whoever holds the connection: the front door on
 // the raw socket, or node:http behind it.
 import type { Counter } from '../clicks/counter.ts'
-import type { HitQuota, Verdict } from '../limits/hit-quota.ts'
+import type { HitQuota, Verdict } from '../hits/hit-quota.ts'
 import { isLink, parseCode, type Code } from '../link.ts'
 import {
   broken,

@@ -3,7 +3,7 @@
 import { STATUS_CODES } from 'node:http'
 import type { Counter, Tally } from '../clicks/counter.ts'
 import { limits } from '../config.ts'
-import type { HitQuota, Lease } from '../limits/hit-quota.ts'
+import type { HitQuota, Lease } from '../hits/hit-quota.ts'
 import { isLink, type Link } from '../link.ts'
 import type { Copy } from './tier1-local.ts'
 

@@ -4,7 +4,7 @@ import type { Postgres, Sql } from '../connections/postgres.ts'
 import { removeDeleted } from '../tenants/store.ts'
 import { pruneOps, readSnapshot, tenantIds } from './quota-store.ts'
 import { quotaTimes, type Synced, type TenantQuota } from './tenant-quota.ts'
-import { tierNames, type Tiers } from './tiers.ts'
+import { tierNames, type Tiers } from '../limits/tiers.ts'
 
 export type SyncedTenant = Synced & { readonly tenant: string }
 

@@ -4,6 +4,7 @@
 // 2 x limit units are taken (at most 2 x limit - 1: the unit that opened the first window is older). Enough against abuse.
 import { readFileSync } from 'node:fs'
 import type { RedisConnection } from '../connections/redis.ts'
+import type { AskRedis } from '../limits/ask-redis.ts'
 
 const countLua = readFileSync(new URL('count_units.lua', import.meta.url), 'utf8')
 
@@ -85,9 +86,6 @@ export function memoryCounters(windowS: number): MemoryCounters {
     read: (key) => Promise.resolve(heldIn(open(key))),
   }
 }
-
-/** Asks Redis, with a deadline; rejects when it cannot be asked. */
-export type AskRedis = <T>(work: () => Promise<T>) => Promise<T>
 
 export function redisCounters(redis: Pick<RedisConnection, 'script'>, ask: AskRedis, windowS: number): Counters {
   const count = redis.script('qlCountUnits', countLua)

@@ -32,9 +32,9 @@ import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import type { RedisConnection } from '../connections/redis.ts'
 import type { Sql } from '../connections/postgres.ts'
-import type { AskRedis } from './counters.ts'
+import type { AskRedis } from '../limits/ask-redis.ts'
 import { readSnapshot, type Terms } from './quota-store.ts'
-import type { Tiers } from './tiers.ts'
+import type { Tiers } from '../limits/tiers.ts'
 
 export const quotaTimes = { youngS: 20, keptS: 60, opsS: 120, syncMs: 5000 } as const
 /** How old a synced number may be when a refusal is believed: at most that long, a place that came free is overlooked. */

@@ -1,7 +1,7 @@
 // What Postgres grants, on a real one, at a time of the test's choosing.
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { startApi, type Api } from '../links/api.stub.ts'
-import { grantHits, readHits, returnHits } from './hits-store.ts'
+import { grantHits, readHits, returnHits } from './store.ts'
 
 let api: Api
 beforeAll(async () => {

@@ -3,7 +3,7 @@
 import { pause } from '../connections/pause.ts'
 import type { DatabaseClock, Month } from './database-clock.ts'
 import type { HitCounters, Taken, Terms } from './hit-counters.ts'
-import type { AskPostgres, Grant, Granted, Step } from './hits-store.ts'
+import type { AskPostgres, Grant, Granted, Step } from './store.ts'
 
 export type Supplied =
   | { readonly units: number; readonly month: Month }

@@ -5,7 +5,7 @@ import type { Sql } from '../connections/postgres.ts'
 import { QuickLinkError } from '../errors.ts'
 import { parseCode, type Code } from '../link.ts'
 import { readLink } from '../links/store.ts'
-import { readHits } from './hits-store.ts'
+import { readHits } from './store.ts'
 
 export interface HitsApiDeps {
   readonly sql: Sql

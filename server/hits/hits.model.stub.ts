@@ -9,7 +9,7 @@ import { DatabaseClock } from './database-clock.ts'
 import type { HitCounters, Terms } from './hit-counters.ts'
 import { createHitQuota, type HitQuota } from './hit-quota.ts'
 import { createHitSupply } from './hit-supply.ts'
-import type { Grant, Granted, Step as GrantStep } from './hits-store.ts'
+import type { Grant, Granted, Step as GrantStep } from './store.ts'
 
 export interface Flaws {
   /** Whatever is in Redis is believed. */

@@ -5,7 +5,7 @@ import { freshDatabase, waitFor } from '../testing/services.ts'
 import { readSnapshot, recordOp } from './quota-store.ts'
 import { createQuotaSync } from './quota-sync.ts'
 import { quotaTimes, type TenantQuota } from './tenant-quota.ts'
-import { defaultTiers } from './tiers.ts'
+import { defaultTiers } from '../limits/tiers.ts'
 
 let db: Postgres
 

@@ -7,8 +7,8 @@ import type { DatabaseClock } from './database-clock.ts'
 import type { HitCounters } from './hit-counters.ts'
 import { createHitQuota, type HitQuota } from './hit-quota.ts'
 import { createHitSupply } from './hit-supply.ts'
-import { hitsRouter } from './hits-api.ts'
-import { askPostgres, databaseTimeMs } from './hits-store.ts'
+import { hitsRouter } from './api.ts'
+import { askPostgres, databaseTimeMs } from './store.ts'
 
 interface HitsDeps {
   /** With the redirect's deadline. */
