@@ -65,6 +65,7 @@ class Turn {
   readonly #latencies = new Latencies()
   readonly #bySlice = Array.from({ length: slices }, () => new Latencies())
   readonly #callers: Caller[] = []
+  /** Used in turn: a server may end a connection that has asked for nothing in ten seconds. */
   readonly #free: Caller[] = []
   #next = 0
   #done = 0
@@ -99,7 +100,7 @@ class Turn {
     while (this.#next < total && this.#free.length > 0) {
       const dueMs = this.#dueMs(this.#next)
       if (dueMs > nowMs) return
-      ;(this.#free.pop() as Caller).send(this.#next, dueMs, this.#request)
+      ;(this.#free.shift() as Caller).send(this.#next, dueMs, this.#request)
       this.#next++
       worked = true
     }
