@@ -16,6 +16,7 @@ afterEach(async () => {
 interface Waiting {
   readonly isWanted: () => boolean
   readonly resolve: (verdict: Verdict) => void
+  readonly reject: (error: Error) => void
 }
 
 /** All links share one lease with so many hits left. */
@@ -29,7 +30,7 @@ async function start(frontDoor: 'raw' | 'http', left: number) {
   const hits = {
     leaseOf: () => lease,
     acquire: (_lease: Lease, isWanted: () => boolean) =>
-      new Promise<Verdict>((resolve) => waiting.push({ isWanted, resolve })),
+      new Promise<Verdict>((resolve, reject) => waiting.push({ isWanted, resolve, reject })),
     look: () => new Promise<Verdict>((resolve) => looking.push(resolve)),
     secondsToMonthEnd: () => 4711,
   }
@@ -62,6 +63,15 @@ describe.each(['raw', 'http'] as const)('FRONT_DOOR=%s', (door) => {
       await waitFor(() => counted.statuses.length === n)
     }
     expect([lease.left, counted.clicks, asks.length, waiting.length]).toEqual([2, 6, 1, 0])
+  })
+
+  it.each(['Lcode12', 'Scode12'])('%s: where asking for one breaks, the request is answered 500', async (code) => {
+    const { ask, counted, waiting, received } = await start(door, 0)
+    ask(code)
+    await waitFor(() => waiting.length === 1)
+    waiting[0]!.reject(new Error('it broke'))
+    await waitFor(() => received().includes('HTTP/1.1 500 '))
+    expect(counted).toMatchObject({ statuses: [500], clicks: 0 })
   })
 
   it.each(['Lcode12', 'Scode12'])(

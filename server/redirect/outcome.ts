@@ -106,20 +106,24 @@ export class Decisions {
   ask(path: string, isHead: boolean, asker: Asker): Told | Promise<Told> {
     const code = parseCode(path)
     if (code === undefined) return this.#tell(notFound, undefined, asker)
-    const { resolver, onShed, onError } = this.#deps
+    const { resolver, onShed } = this.#deps
     const copy = resolver.local(code)
-    if (copy !== undefined) return this.#of(copy, 'local', isHead, asker)
+    if (copy !== undefined) {
+      const told = this.#of(copy, 'local', isHead, asker)
+      return told instanceof Promise ? told.catch(this.#onBroken) : told
+    }
     const found = resolver.ask(code)
     if (found === undefined) {
       onShed()
       return { outcome: overloaded, source: undefined }
     }
-    return found
-      .then(({ copy, source }) => this.#of(copy, source, isHead, asker))
-      .catch((error: unknown): Told => {
-        onError(error)
-        return { outcome: broken, source: undefined }
-      })
+    return found.then(({ copy, source }) => this.#of(copy, source, isHead, asker)).catch(this.#onBroken)
+  }
+
+  /** Whoever waits is answered: a rejection that nobody hears ends the process. */
+  readonly #onBroken = (error: unknown): Told => {
+    this.#deps.onError(error)
+    return { outcome: broken, source: undefined }
   }
 
   #of(copy: Copy | 'unknown', source: Knower, isHead: boolean, asker: Asker): Told | Promise<Told> {
