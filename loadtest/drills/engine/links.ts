@@ -8,7 +8,7 @@ import { ask } from '../../bench/ask.ts'
 import type { Appliance } from './appliance.ts'
 import type { LoadGroup } from './load.ts'
 import { standardDestination } from './oracle.ts'
-import { Doubt } from './drill.ts'
+import { Doubt, proven } from './drill.ts'
 
 /** The links of these groups, and where they lead. */
 export async function loadLinks({ sql }: Appliance, groups: readonly LoadGroup[]): Promise<void> {
@@ -34,10 +34,13 @@ export async function removeLinks(container: string, prefixes: readonly string[]
   await until(async () => (await docker(['exec', container, ...psql])).code === 0, 30_000, 500)
 }
 
-/** Asked for until Redis holds them all: a few at a time, for a process drops the fills beyond those. */
+/**
+ * Asked for until Redis holds them all: a few at a time, for a process drops the fills beyond those. Tier 1 answers such a
+ * link by itself, and asks again for it only a second later.
+ */
 export async function cacheAll({ url, redis }: Appliance, prefix: string, count: number): Promise<void> {
   let missing = Array.from({ length: count }, (_, n) => `${prefix}${n}`)
-  for (let round = 0; missing.length > 0 && round < 5; round++) {
+  const allHeld = async (): Promise<boolean> => {
     const asked = missing.values()
     const lane = async (): Promise<void> => {
       for (const code of asked) await ask(url, `/${code}`)
@@ -47,6 +50,8 @@ export async function cacheAll({ url, redis }: Appliance, prefix: string, count:
     await pause(100)
     const held = await Promise.all(missing.map((code) => redis(`EXISTS ${linkKey(code as Code)}`)))
     missing = missing.filter((_, n) => held[n] !== ':1')
+    return missing.length === 0
   }
-  if (missing.length > 0) throw new Doubt(`${missing.length} links of ${prefix} could not be put into Redis.`)
+  if (!(await proven(allHeld, 10_000)))
+    throw new Doubt(`${missing.length} links of ${prefix} could not be put into Redis.`)
 }
