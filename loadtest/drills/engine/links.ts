@@ -48,10 +48,16 @@ export async function cacheAll({ url, redis }: Appliance, prefix: string, count:
     await Promise.all(Array.from({ length: 8 }, lane))
     // What is filled is not waited for.
     await pause(100)
-    const held = await Promise.all(missing.map((code) => redis(`EXISTS ${linkKey(code as Code)}`)))
-    missing = missing.filter((_, n) => held[n] !== ':1')
+    const held = new Set<string>()
+    // Each is a connection of its own.
+    for (let n = 0; n < missing.length; n += 1000) {
+      const some = missing.slice(n, n + 1000)
+      const answers = await Promise.all(some.map((code) => redis(`EXISTS ${linkKey(code as Code)}`)))
+      for (const [i, code] of some.entries()) if (answers[i] === ':1') held.add(code)
+    }
+    missing = missing.filter((code) => !held.has(code))
     return missing.length === 0
   }
-  if (!(await proven(allHeld, 10_000)))
+  if (!(await proven(allHeld, 30_000)))
     throw new Doubt(`${missing.length} links of ${prefix} could not be put into Redis.`)
 }
