@@ -147,6 +147,8 @@ async function compose(
     tier3,
     vouching,
     askEveryMs: limits.askEveryMs,
+    askChance: limits.askChance,
+    random: Math.random,
     nowMs: () => performance.now(),
     onFlight: (source) => {
       metrics.lookups.inc({ source })

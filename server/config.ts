@@ -280,8 +280,9 @@ export const limits = {
   apiAnswerBytesPerTenant: 16_777_216,
   /** Milliseconds to open a Postgres connection before trying anew. */
   dbConnectMs: 500,
-  /** Milliseconds between look-ups of a hot link that tier 1 could answer by itself: Redis keeps what is asked for. */
+  /** Milliseconds between look-ups of a hot link that tier 1 could answer by itself, at least, and then the chance of one per life in tier 1: Redis keeps what is asked for. */
   askEveryMs: 1000,
+  askChance: 1 / 32,
   /** Codes in one Redis pipeline. */
   redisBatch: 128,
   /** Redis pipelines under way at once, per process. */

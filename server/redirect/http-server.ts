@@ -34,10 +34,9 @@ export interface HttpServer {
 export function createHttpServer(deps: HttpDeps, bounds: { readonly [K in keyof Bounds]: number }): HttpServer {
   let draining = false
   const lines = new Map<Duplex, Line>()
-  const begin: RequestListener = (req, res) => {
-    const line = lines.get(req.socket)
-    if (line?.reason !== undefined) deps.onHandedOver(line.reason)
-    if (line?.onAnswered !== undefined) afterwards(req, res, line.onAnswered)
+  const begin = (req: IncomingMessage, res: ServerResponse, line: Line): void => {
+    if (line.reason !== undefined) deps.onHandedOver(line.reason)
+    if (line.onAnswered !== undefined) afterwards(req, res, line.onAnswered)
     if (draining) res.setHeader('Connection', 'close')
     const refused = refusalOf(req)
     if (refused !== undefined) {

@@ -6,7 +6,7 @@
 // A request that was waiting is begun in a turn of its own, so that others are served in between; all connections' turns
 // share a few milliseconds at a time. So do all that send more than a piece at once: a body of tiny chunks takes a hundred
 // times longer to parse than its length says.
-import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { HandOverReason } from './visitor.ts'
 
@@ -52,10 +52,12 @@ export class Turns {
   }
 }
 
+type Begin = (req: IncomingMessage, res: ServerResponse, line: Line) => void
+
 /** The requests of one connection that node:http has just been given. */
 export class Line {
   readonly #socket: Duplex
-  readonly #begin: RequestListener
+  readonly #begin: Begin
   readonly #turns: Turns
   readonly #parse: (chunk: Buffer) => void
   readonly #waiting: [IncomingMessage, ServerResponse][] = []
@@ -74,7 +76,7 @@ export class Line {
 
   constructor(
     socket: Duplex,
-    begin: RequestListener,
+    begin: Begin,
     turns: Turns,
     reason: HandOverReason | undefined,
     onAnswered: (() => void) | undefined,
@@ -106,7 +108,7 @@ export class Line {
     if (this.#isFree && this.#waiting.length === 0) {
       this.#current = res
       this.lastMs = performance.now()
-      this.#begin(req, res)
+      this.#begin(req, res, this)
     } else if (this.#waiting.push([req, res]) === 1) this.#current?.once('close', this.#wantTurn)
   }
 
@@ -124,7 +126,7 @@ export class Line {
       this.#current = res
       this.lastMs = performance.now()
       if (this.#waiting.length > 0) res.once('close', this.#wantTurn)
-      this.#begin(req, res)
+      this.#begin(req, res, this)
     }
     // Its body may lie there, or the next ones.
     if (this.#waiting.length === 0) this.#socket.resume()

@@ -27,6 +27,7 @@ function start(staleMaxMs = 1e9) {
     meanwhile: (): void => undefined,
     flights: 0,
     saved: 0,
+    random: 0,
   }
   const nowMs = (): number => world.nowMs
   const vouching = new Vouching(800)
@@ -42,6 +43,8 @@ function start(staleMaxMs = 1e9) {
     },
     vouching,
     askEveryMs: 1000,
+    askChance: 0.5,
+    random: () => world.random,
     nowMs,
     onFlight: () => {
       world.flights++
@@ -80,7 +83,17 @@ function start(staleMaxMs = 1e9) {
 }
 
 describe('a link that passes vouch for', () => {
-  it('is looked up once a second, however many want it', async () => {
+  it('is looked up by chance after a second, so that many are not looked up together', async () => {
+    const hot = start()
+    hot.world.random = 0.5
+    await hot.visitAll(0, 5000, 5, true)
+    expect(hot.world.flights).toBe(1)
+    hot.world.random = 0.4
+    await hot.visitAll(5000, 5500, 5, true)
+    expect(hot.world.flights).toBe(2)
+  })
+
+  it('is looked up once a second at most, however many want it', async () => {
     const hot = start()
     const told = await hot.visitAll(0, 10_000, 5, true)
     expect(told.size).toBe(1)

@@ -31,8 +31,10 @@ interface ResolveDeps {
   readonly tier2: Tier2
   readonly tier3: Tier3
   readonly vouching: Pick<Vouching, 'passes' | 'noneSince'>
-  /** How often the ladder is asked for a link that tier 1 could answer all the time. */
+  /** For a link that tier 1 could answer all the time, the ladder is asked this seldom, and then by chance, per life. */
   readonly askEveryMs: number
+  readonly askChance: number
+  readonly random: () => number
   readonly nowMs: () => number
   readonly onFlight: (source: Source) => void
   /** A copy has gone on without a flight, because passes vouch for it. */
@@ -85,12 +87,13 @@ export function createResolver(deps: ResolveDeps): Resolver {
     return flight
   }
 
-  // Once in a while all the same: what Redis keeps is what is asked for, and its early refresh comes with a look-up.
+  // Once in a while all the same: what Redis keeps is what is asked for, and its early refresh comes with a look-up. By
+  // chance, or all links that became hot in one moment would be asked for together for ever after.
   const livingOn = (code: Code): Copy | undefined => {
     const copy = tier1.prolong(code)
     if (copy === undefined) return undefined
     const now = nowMs()
-    if (now - copy.askedMs < deps.askEveryMs) deps.onSaved()
+    if (now - copy.askedMs < deps.askEveryMs || deps.random() >= deps.askChance) deps.onSaved()
     else {
       copy.askedMs = now
       void ask(code)

@@ -198,6 +198,8 @@ export function startProcess(index: number, server: RedisServer | undefined, sur
     vouching: flaws.vouchAnyLookup ? { passes: 0, noneSince: () => true } : vouching,
     // Otherwise, what is wrong would be put right once a second by asking.
     askEveryMs: index === 0 ? 1000 : Infinity,
+    askChance: 0.5,
+    random: () => time.random(),
     nowMs,
     onFlight: nothing,
     onSaved: nothing,
