@@ -280,14 +280,15 @@ export const limits = {
   apiAnswerBytesPerTenant: 16_777_216,
   /** Milliseconds to open a Postgres connection before trying anew. */
   dbConnectMs: 500,
-  /** Milliseconds between look-ups of a hot link that tier 1 could answer by itself, at least, and then the chance of one per life in tier 1: Redis keeps what is asked for. */
+  /** Milliseconds between look-ups of a hot link that tier 1 could answer by itself, at least: Redis keeps what is asked for. */
   askEveryMs: 1000,
-  askChance: 1 / 32,
-  /** Codes in one Redis pipeline. */
+  /** Lives in tier 1 that it then has on the average until one: by chance, so that many are not looked up together. */
+  askLives: 32,
+  /** Codes in one look into Redis. */
   redisBatch: 128,
-  /** Redis pipelines under way at once, per process. */
+  /** Looks into Redis under way at once, per process. */
   redisInFlight: 64,
-  /** Codes that wait for a Redis pipeline, per process. */
+  /** Codes that wait for a look into Redis, per process. */
   redisQueue: 10_000,
   /** Cache fills under way at once, per process; a fill beyond it is dropped, the next reader fills. */
   fillsInFlight: 16,

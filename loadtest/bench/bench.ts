@@ -124,12 +124,13 @@ function write(result: Result): void {
   const folder = new URL('../results/', import.meta.url)
   mkdirSync(folder, { recursive: true })
   const name = `${result.at.slice(0, 10)}-${result.commit}${result.dirty ? '-dirty' : ''}`
-  const plot = result.openLoop.length > 0 ? `${name}.svg` : undefined
-  const text = markdown(result, plot)
+  const text = markdown(result)
   writeFileSync(new URL(`${name}.json`, folder), `${JSON.stringify(result, null, 2)}\n`)
   writeFileSync(new URL(`${name}.md`, folder), text)
-  if (plot !== undefined) writeFileSync(new URL(plot, folder), latencyPlot(result.openLoop))
-  say(`\n${text}\nWritten: loadtest/results/${name}.{json,md${plot === undefined ? '' : ',svg'}}`)
+  // README shows the newest one.
+  const hasPlot = result.openLoop.length > 0
+  if (hasPlot) writeFileSync(new URL('latency.svg', folder), latencyPlot(result.openLoop))
+  say(`\n${text}\nWritten: loadtest/results/${name}.{json,md}${hasPlot ? ', loadtest/results/latency.svg' : ''}`)
 }
 
 const arena = await openArena()

@@ -12,7 +12,7 @@ import {
 import type { Spread } from '../measure/stats.ts'
 import { atMostToNet } from './visitors.ts'
 
-export function markdown(result: Result, plot: string | undefined): string {
+export function markdown(result: Result): string {
   const { subjects, visitors, targets, openLoop, memory, scrape, machine, config } = result
   const settings = { ...machine, ...config }
   return [
@@ -37,7 +37,7 @@ export function markdown(result: Result, plot: string | undefined): string {
       ['what', 'target', 'measured', ''],
       targets.map(({ what, wanted, measured, unit, met }) => [what, wanted, `${short(measured)} ${unit}`, met ? 'met' : '**missed**']),
     ), // prettier-ignore
-    ...(openLoop.length === 0 ? [] : openLoopPart(openLoop, plot)),
+    ...(openLoop.length === 0 ? [] : openLoopPart(openLoop)),
     ...(memory === null ? [] : memoryPart(memory)),
     ...(scrape === null
       ? []
@@ -94,7 +94,7 @@ function visitorsPart(rows: readonly VisitorRow[]): string[] {
 /** From here on, the generator had no time to be on time. */
 const tooBusy = 0.95
 
-function openLoopPart(rows: readonly OpenLoopRow[], plot: string | undefined): string[] {
+function openLoopPart(rows: readonly OpenLoopRow[]): string[] {
   const late = rows.some(({ generatorBusy }) => generatorBusy > tooBusy)
   return [
     '## Latency at a constant rate',
@@ -119,7 +119,6 @@ function openLoopPart(rows: readonly OpenLoopRow[], plot: string | undefined): s
         String(row.failed),
       ]),
     ),
-    ...(plot === undefined ? [] : [`![Latency against load](${plot})`, '']),
   ] // prettier-ignore
 }
 

@@ -19,7 +19,10 @@ if (dir !== undefined) {
   const { registerMetric } = Registry.prototype
   Registry.prototype.registerMetric = function (metric) {
     registerMetric.call(this, metric)
-    if ((metric as { name?: string }).name === 'quicklink_build_info') registerMetric.call(this, more)
+    if ((metric as { name?: string }).name !== 'quicklink_build_info') return
+    // Once: the primary's registry has one of that name, too.
+    Registry.prototype.registerMetric = registerMetric
+    registerMetric.call(this, more)
   }
 }
 

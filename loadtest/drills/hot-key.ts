@@ -56,7 +56,7 @@ export const hotKey: Drill = {
       what: 'lookups of the one link that left tier 1, per worker',
       figure: (observed) => hotLookups(observed) / observed.workers,
       unit: '/s',
-      atMost: 15,
+      atMost: 5,
     },
     p99Below('p99 of the one link', ({ fault }) => fault.of('viral'), 50),
   ],

@@ -15,8 +15,8 @@ import type { Target } from './target.ts'
 
 const middle = ({ fromS, toS }: Phase): number => (fromS + toS) / 2
 
-/** Redis reads of the hot key that are worth a promise: tier 1 keeps a copy for 100 ms, so ten a second, and some slack. */
-const hotReads = { perWorkerS: 15, windowS: 3 }
+/** Redis reads of the hot key that are worth a promise: one a second at most while passes vouch for it, and some slack. */
+const hotReads = { perWorkerS: 5, windowS: 3 }
 
 async function countHotReads({ target, dataset, phase, at, note }: Live): Promise<void> {
   if (target.redisUrl === undefined) return

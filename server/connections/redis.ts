@@ -150,14 +150,11 @@ export function openRedis(target: RedisTarget, hooks: RedisHooks): RedisConnecti
       return connection
     },
     async getEach(keys) {
-      const replies = await timed('get', client.pipeline(keys.map((key) => ['get', key])).exec())
-      if (!replies) throw new Error('the connection to Redis was lost')
-      return replies.map(([error, value], n) => {
-        // A hand, or another program, has put something else there: it counts as not there, and is in the way no longer.
-        if (error?.message.startsWith('WRONGTYPE')) client.unlink(keys[n] ?? '').catch(() => undefined)
-        else if (error) throw error
-        return typeof value === 'string' ? value : null
-      })
+      // Not a pipeline of GETs: each has an object per command, and all of them are kept until the next full collection.
+      const values: unknown = await timed('get', client.mget([...keys]))
+      if (!Array.isArray(values) || values.length !== keys.length) throw new Error('Redis does not say what it holds')
+      // What a hand, or another program, has put there and is no string counts as not there; who writes there removes it.
+      return values.map((value) => (typeof value === 'string' ? value : null))
     },
     async unlink(keys) {
       await timed('del', client.unlink(...keys))

@@ -4,8 +4,8 @@ import { onTestFinished } from 'vitest'
 import { waitFor } from './wait-for.ts'
 
 export interface RedisMonitor {
-  /** How often a client (not a script) sent this, e.g. `"get" "ql:v1:link:abc"`. */
-  count(command: string): number
+  /** How often a client (not a script) asked for this key. */
+  reads(key: string): number
 }
 
 export async function monitorRedis(url: string): Promise<RedisMonitor> {
@@ -21,7 +21,7 @@ export async function monitorRedis(url: string): Promise<RedisMonitor> {
     deadlineMs: 2000,
   })
   return {
-    count: (command) =>
-      text.split('\n').filter((line) => line.includes(`] ${command}`) && !line.includes(' lua]')).length,
+    reads: (key) =>
+      text.split('\n').filter((line) => /(?<! lua)\] "mget" /.test(line) && line.includes(` "${key}"`)).length,
   }
 }
