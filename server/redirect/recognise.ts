@@ -237,7 +237,8 @@ function lengthEnd(chunk: Buffer, begin: number): number {
   let at = begin
   while (kindAt(chunk, at) & digit) asked.bodyLength = asked.bodyLength * 10 + (chunk[at++] as number) - 48
   // Eight digits are a hundred megabytes, and no body may be as long.
-  if (at === begin || at - begin > 8) return fail(at)
+  if (at - begin > 8) return fail(begin)
+  if (at === begin) return fail(at)
   return chunk[at] === cr ? at : fail(at)
 }
 
