@@ -147,7 +147,7 @@ async function compose(
     tier3,
     vouching,
     askEveryMs: limits.askEveryMs,
-    askChance: 1 / limits.askLives,
+    askMostMs: limits.askMostMs,
     random: Math.random,
     nowMs: () => performance.now(),
     onFlight: (source) => {

@@ -280,10 +280,10 @@ export const limits = {
   apiAnswerBytesPerTenant: 16_777_216,
   /** Milliseconds to open a Postgres connection before trying anew. */
   dbConnectMs: 500,
-  /** Milliseconds between look-ups of a hot link that tier 1 could answer by itself, at least: Redis keeps what is asked for. */
+  /** Milliseconds between look-ups of a link that tier 1 could answer by itself: Redis keeps what is asked for. */
   askEveryMs: 1000,
-  /** Lives in tier 1 that it then has on the average until one: by chance, so that many are not looked up together. */
-  askLives: 32,
+  /** By then it is looked up at its next visit; by chance before, so that many are not looked up together. */
+  askMostMs: 32_000,
   /** Codes in one look into Redis. */
   redisBatch: 128,
   /** Looks into Redis under way at once, per process. */

@@ -76,7 +76,7 @@ describe('a hot link whose copy has come to its end', () => {
       },
     }
     const nothing = (): void => undefined
-    const told = { askEveryMs: 1000, askChance: 1, random: () => 0, onFlight: nothing, onSaved: nothing }
+    const told = { askEveryMs: 1000, askMostMs: 1000, random: () => 0, onFlight: nothing, onSaved: nothing }
     const resolver = createResolver({ tier1, tier2: noTier2, tier3, vouching, nowMs: () => nowMs, ...told })
     tier1.learn(code, first, false)
     return {

@@ -43,7 +43,7 @@ function start(staleMaxMs = 1e9) {
     },
     vouching,
     askEveryMs: 1000,
-    askChance: 0.5,
+    askMostMs: 5000,
     random: () => world.random,
     nowMs,
     onFlight: () => {
@@ -83,14 +83,16 @@ function start(staleMaxMs = 1e9) {
 }
 
 describe('a link that passes vouch for', () => {
-  it('is looked up by chance after a second, so that many are not looked up together', async () => {
+  it('is looked up after a time by chance, so that many are not looked up together, and after the longest in any case', async () => {
     const hot = start()
-    hot.world.random = 0.5
+    hot.world.random = 1
     await hot.visitAll(0, 5000, 5, true)
     expect(hot.world.flights).toBe(1)
-    hot.world.random = 0.4
-    await hot.visitAll(5000, 5500, 5, true)
+    await hot.visitAll(5000, 5200, 5, true)
     expect(hot.world.flights).toBe(2)
+    hot.world.random = 0.25
+    await hot.visitAll(5200, 8000, 5, true)
+    expect(hot.world.flights).toBe(3)
   })
 
   it('is looked up once a second at most, however many want it', async () => {

@@ -31,9 +31,9 @@ interface ResolveDeps {
   readonly tier2: Tier2
   readonly tier3: Tier3
   readonly vouching: Pick<Vouching, 'passes' | 'noneSince'>
-  /** For a link that tier 1 could answer all the time, the ladder is asked this seldom, and then by chance, per life. */
+  /** For a link that tier 1 could answer all the time, the ladder is asked after a time between these, by chance. */
   readonly askEveryMs: number
-  readonly askChance: number
+  readonly askMostMs: number
   readonly random: () => number
   readonly nowMs: () => number
   readonly onFlight: (source: Source) => void
@@ -93,7 +93,7 @@ export function createResolver(deps: ResolveDeps): Resolver {
     const copy = tier1.prolong(code)
     if (copy === undefined) return undefined
     const now = nowMs()
-    if (now - copy.askedMs < deps.askEveryMs || deps.random() >= deps.askChance) deps.onSaved()
+    if (now - copy.askedMs < deps.askEveryMs + deps.random() * (deps.askMostMs - deps.askEveryMs)) deps.onSaved()
     else {
       copy.askedMs = now
       void ask(code)

@@ -197,8 +197,8 @@ export function startProcess(index: number, server: RedisServer | undefined, sur
     tier3,
     vouching: flaws.vouchAnyLookup ? { passes: 0, noneSince: () => true } : vouching,
     // Otherwise, what is wrong would be put right once a second by asking.
-    askEveryMs: index === 0 ? 1000 : Infinity,
-    askChance: 0.5,
+    askEveryMs: index === 0 ? 1000 : 1e9,
+    askMostMs: index === 0 ? 3000 : 1e9,
     random: () => time.random(),
     nowMs,
     onFlight: nothing,
