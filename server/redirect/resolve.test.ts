@@ -124,6 +124,16 @@ describe('a link that passes vouch for', () => {
     expect(hot.world.flights).toBe(2)
   })
 
+  it('is as old as the last pass that vouched for it, when nobody can say any more', async () => {
+    const staleMaxMs = 3000
+    const hot = start(staleMaxMs)
+    hot.world.random = 1
+    await hot.visitAll(0, 4000, 10, true)
+    hot.world.truth = 'unknown'
+    expect(await hot.visit(3990 + staleMaxMs - 100)).toEqual(link(1))
+    expect(await hot.visit(3990 + staleMaxMs + 200)).toBeUndefined()
+  })
+
   it('is not vouched for any more when somebody has changed it', async () => {
     const changed = start()
     await changed.visit(0)

@@ -95,6 +95,10 @@ export function createTier1(options: Tier1Options): Tier1 {
     return copy
   }
 
+  /** When it was last known to be right: the last pass that vouched for it knew. */
+  const knownMs = ({ vouched, storedMs }: Copy): number =>
+    vouched ? Math.max(storedMs, vouching.untilMs - trustMs) : storedMs
+
   const expire = (copy: Copy): void => {
     copy.freshUntilMs = -Infinity
     copy.vouched = false
@@ -143,7 +147,7 @@ export function createTier1(options: Tier1Options): Tier1 {
     },
     fallBack(code, behind) {
       const copy = held(code)
-      const old = copy !== undefined && nowMs() - copy.storedMs < staleMaxMs ? copy : undefined
+      const old = copy !== undefined && nowMs() - knownMs(copy) < staleMaxMs ? copy : undefined
       if (behind !== 'unknown') {
         const isNews = old === undefined || !(isOlder(behind, old.known) || agree(behind, old.known))
         if (isNews) return keep(code, behind, false, old?.storedMs ?? -Infinity)
