@@ -32,8 +32,6 @@ export interface FrontDoor {
   /** From now on every answer ends its connection. Closes connections that have been quiet for `quietMs`. */
   drain(quietMs: number): void
   closeAll(): void
-  /** Connections that have not been handed over for good. */
-  readonly connections: number
 }
 
 class AllVisitors implements Door {
@@ -71,9 +69,6 @@ export function createFrontDoor(deps: FrontDoorDeps): FrontDoor {
     closeAll() {
       clearInterval(sweep)
       for (const visitor of door.visitors) visitor.close()
-    },
-    get connections() {
-      return door.visitors.size
     },
   }
 }

@@ -21,7 +21,7 @@ export interface Copy {
   prepared: Prepared | undefined
 }
 
-/** What somebody else says, in the form of a copy; its life is over. */
+/** In the form of a copy; its life is over. */
 export const copyOf = (known: Known): Copy => ({
   known,
   storedMs: -Infinity,
@@ -78,9 +78,11 @@ export function createTier1(options: Tier1Options): Tier1 {
   const isVouched = (copy: Copy): boolean => copy.vouched && nowMs() < vouching.untilMs
 
   const keep = (code: Code, known: Known, vouched: boolean, storedMs = nowMs()): Copy => {
-    const askedMs = nowMs()
-    const freshUntilMs = askedMs + freshMs
-    const copy = { known, storedMs, freshUntilMs, vouched: vouched && isLink(known), askedMs, prepared: undefined }
+    const copy = copyOf(known)
+    copy.storedMs = storedMs
+    copy.askedMs = nowMs()
+    copy.freshUntilMs = copy.askedMs + freshMs
+    copy.vouched = vouched && isLink(known)
     copies.set(code, copy)
     return copy
   }

@@ -13,8 +13,7 @@ import { tailOf, wireOf } from './prepared.ts'
 import { asked, fieldIn, partial, pathIn, recognise, strange } from './recognise.ts'
 
 /** Why node:http has a request: it is the API's, no GET or HEAD, or has a body; or it was not recognised, or came too slowly. */
-export const handOverReasons = ['api', 'method', 'body', 'unrecognised', 'partial'] as const
-export type HandOverReason = (typeof handOverReasons)[number]
+export type HandOverReason = 'api' | 'method' | 'body' | 'unrecognised' | 'partial'
 
 /** One connection's requests at node:http. */
 export interface Served extends Pick<Holder, 'isWaiting'> {
