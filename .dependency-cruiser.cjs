@@ -1,5 +1,5 @@
 // The import rules of the design: rooms by what the system does, one door per library.
-const tests = '(\\.test\\.ts|\\.stub\\.ts)$|^server/testing/|/model/'
+const tests = '(\\.test\\.ts|\\.stub\\.ts)$|^testing/|/model/'
 
 /** A library may be imported from `door` only. */
 const door = (library, path) => ({

@@ -1,5 +1,5 @@
 import { defineConfig } from 'vitest/config'
-import { ClosingLine } from './server/testing/closing-line.ts'
+import { ClosingLine } from './testing/closing-line.ts'
 
 const everywhere = ['**/node_modules/**', '**/.quicklink/**']
 
@@ -11,7 +11,10 @@ export default defineConfig({
       {
         test: {
           name: 'unit',
-          include: ['*.test.ts', '{server,appliance,embedded,loadtest,scripts,grafana,prometheus}/**/*.test.ts'],
+          include: [
+            '*.test.ts',
+            '{server,testing,appliance,embedded,loadtest,scripts,grafana,prometheus}/**/*.test.ts',
+          ],
           // A search takes its time: the model runs beside the integration tests.
           exclude: [...everywhere, '**/*.integration.test.ts', '**/*.model.test.ts'],
         },
@@ -19,9 +22,9 @@ export default defineConfig({
       {
         test: {
           name: 'integration',
-          include: ['{server,embedded,loadtest}/**/*.{integration,model}.test.ts', 'contract/**/*.test.ts'],
+          include: ['{server,testing,embedded,loadtest}/**/*.{integration,model}.test.ts', 'contract/**/*.test.ts'],
           exclude: everywhere,
-          globalSetup: ['server/testing/global-setup.ts'],
+          globalSetup: ['testing/global-setup.ts'],
           // Servers, databases and load share the machine: more files at once would measure each other.
           maxWorkers: 2,
           // Against what hangs, not a claim: a busy machine takes its time.

@@ -1,7 +1,7 @@
 // The QuickLink under test: one that is started for it, or, with QL_CONTRACT_URL and QL_CONTRACT_KEY, any other.
-import { send, type Answer } from '../server/testing/app.ts'
-import { startServer } from '../server/testing/server-process.ts'
-import { freshDatabase, freshRedis } from '../server/testing/services.ts'
+import { send, type Answer } from '../testing/app.ts'
+import { startServer } from '../testing/server-process.ts'
+import { freshDatabase, freshRedis } from '../testing/services.ts'
 
 export interface QuickLink {
   get(path: string, headers?: Record<string, string>, method?: string): Promise<Answer>

@@ -8,7 +8,7 @@ interface Count {
   tests: number
 }
 
-const forTests = /\.(test|stub)\.ts$|^contract\/|\/(testing|model|acceptance)\//
+const forTests = /\.(test|stub)\.ts$|^(contract|testing)\/|\/(model|acceptance)\//
 
 /** In `server` and `loadtest` the folders are the rooms; elsewhere the top folder is. */
 function roomOf(path: string): string {

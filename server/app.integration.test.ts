@@ -3,10 +3,10 @@ import { createServer } from 'node:http'
 import { connect, type AddressInfo, type Socket } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
-import { startTestApp, type TestApp } from './testing/app.ts'
-import { handInPsql } from './testing/changes.ts'
-import { steadily } from './testing/load.ts'
-import { monitorRedis } from './testing/redis-monitor.ts'
+import { startTestApp, type TestApp } from '../testing/app.ts'
+import { handInPsql } from '../testing/changes.ts'
+import { steadily } from '../testing/load.ts'
+import { monitorRedis } from '../testing/redis-monitor.ts'
 import {
   freshDatabase,
   startFaultProxy,
@@ -14,7 +14,7 @@ import {
   startRedisServer,
   waitFor,
   type FaultProxy,
-} from './testing/services.ts'
+} from '../testing/services.ts'
 
 /** The share of answers that is held to a deadline. */
 const nearlyAll = 0.99

@@ -9,7 +9,7 @@ import { withDatabaseLock } from './connections/migrate.ts'
 import { isUnavailable, openPostgres, type Postgres } from './connections/postgres.ts'
 import { rotateSalt } from './links/salt.ts'
 import { hashKey } from './tenants/keys.ts'
-import { adminUrlOf, freshDatabase } from './testing/services.ts'
+import { adminUrlOf, freshDatabase } from '../testing/services.ts'
 
 let databaseUrl: string
 let dataDir: string

@@ -1,10 +1,10 @@
 // The server as a process: what is acknowledged survives, what dies is replaced, what is asked to stop stops cleanly.
 import { setTimeout as pause } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
-import { send } from './testing/app.ts'
-import { steadily } from './testing/load.ts'
-import { spawnServer, startServer, type ServerProcess } from './testing/server-process.ts'
-import { freshDatabase, freshRedis, startPostgresServer, startRedisServer, waitFor } from './testing/services.ts'
+import { send } from '../testing/app.ts'
+import { steadily } from '../testing/load.ts'
+import { spawnServer, startServer, type ServerProcess } from '../testing/server-process.ts'
+import { freshDatabase, freshRedis, startPostgresServer, startRedisServer, waitFor } from '../testing/services.ts'
 
 const target = 'https://example.org/somewhere'
 

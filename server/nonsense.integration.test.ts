@@ -2,10 +2,10 @@
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { cursorKey, hintKey, linkKey } from './coherence/schema.ts'
 import type { Code } from './link.ts'
-import { send, startTestApp, type TestApp } from './testing/app.ts'
-import { startNonsenseRedis, type NonsenseRedis } from './testing/nonsense-redis.ts'
-import { startServer } from './testing/server-process.ts'
-import { freshDatabase, redisCommand, startRedisServer, waitFor } from './testing/services.ts'
+import { send, startTestApp, type TestApp } from '../testing/app.ts'
+import { startNonsenseRedis, type NonsenseRedis } from '../testing/nonsense-redis.ts'
+import { startServer } from '../testing/server-process.ts'
+import { freshDatabase, redisCommand, startRedisServer, waitFor } from '../testing/services.ts'
 
 const forMs = 6000
 const seed = Number(process.env['QL_NONSENSE_SEED'] ?? 20_261_119)

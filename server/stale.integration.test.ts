@@ -1,8 +1,8 @@
 // Postgres is away for longer than a key lives: what is asked for lives on in Redis, but not for ever.
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect, it } from 'vitest'
-import { startTestApp } from './testing/app.ts'
-import { startFaultProxy, startPostgresServer, startRedisServer, waitFor } from './testing/services.ts'
+import { startTestApp } from '../testing/app.ts'
+import { startFaultProxy, startPostgresServer, startRedisServer, waitFor } from '../testing/services.ts'
 
 const target = 'https://example.org/somewhere'
 

@@ -17,8 +17,8 @@ import {
   startLocalPostgres,
   startLocalRedis,
   type LocalServer,
-} from '../../server/testing/local-services.ts'
-import { waitFor } from '../../server/testing/wait-for.ts'
+} from '../../testing/local-services.ts'
+import { waitFor } from '../../testing/wait-for.ts'
 
 export interface Stand {
   readonly postgres: LocalServer

@@ -70,7 +70,7 @@ export async function openDoor<Name extends string>(order: DoorOrder<Name>): Pro
       names.map((each, n) => [each, { ...targets[each], at: { host: '0.0.0.0', port: inner(n) } }]),
     ),
   }
-  const folders = ['loadtest/faults', 'embedded', 'server/testing']
+  const folders = ['loadtest/faults', 'embedded', 'testing']
   await dockered([
     ...['run', '--detach', '--name', name, '--label', label, '--user', '1000:1000', '--read-only', '--memory', '256m'],
     ...['--cap-drop', 'ALL', '--security-opt', 'no-new-privileges:true'],

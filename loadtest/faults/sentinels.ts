@@ -15,8 +15,8 @@ import {
   redisProgram,
   startLocalRedis,
   type LocalServer,
-} from '../../server/testing/local-services.ts'
-import { waitFor } from '../../server/testing/wait-for.ts'
+} from '../../testing/local-services.ts'
+import { waitFor } from '../../testing/wait-for.ts'
 import { startFaultProxy, type FaultProxy } from './fault-proxy.ts'
 
 export interface SentinelGroup {

@@ -3,9 +3,9 @@ import { readFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
 import { openPostgres } from '../connections/postgres.ts'
-import { send, startTestApp } from '../testing/app.ts'
-import { startServer } from '../testing/server-process.ts'
-import { freshDatabase, waitFor } from '../testing/services.ts'
+import { send, startTestApp } from '../../testing/app.ts'
+import { startServer } from '../../testing/server-process.ts'
+import { freshDatabase, waitFor } from '../../testing/services.ts'
 
 const clients: Socket[] = []
 afterEach(() => {

@@ -2,8 +2,8 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { beforeAll, expect, test } from 'vitest'
-import { startTestApp, type Answer, type TestApp } from '../testing/app.ts'
-import { freshDatabase } from '../testing/services.ts'
+import { startTestApp, type Answer, type TestApp } from '../../testing/app.ts'
+import { freshDatabase } from '../../testing/services.ts'
 
 let starting: TestApp
 let app: TestApp

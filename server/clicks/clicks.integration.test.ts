@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { Sql } from '../connections/postgres.ts'
 import { startApi, type Api } from '../links/api.stub.ts'
-import { waitFor } from '../testing/services.ts'
+import { waitFor } from '../../testing/services.ts'
 import { createClickBooks } from './books.ts'
 import { startClicks, type Clicks, type ClicksOptions } from './clicks.ts'
 

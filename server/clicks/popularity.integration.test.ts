@@ -1,7 +1,7 @@
 // What is told of links that are asked for often, and what becomes of it.
 import { expect, it } from 'vitest'
-import { startTestApp, type TestApp } from '../testing/app.ts'
-import { freshDatabase, redisCommand, startRedisServer, waitFor } from '../testing/services.ts'
+import { startTestApp, type TestApp } from '../../testing/app.ts'
+import { freshDatabase, redisCommand, startRedisServer, waitFor } from '../../testing/services.ts'
 
 const isTrusted = async (app: TestApp): Promise<boolean> => (await app.metric('quicklink_trust_age_seconds')) < 0.5
 const patience = { deadlineMs: 25_000, everyMs: 100 }

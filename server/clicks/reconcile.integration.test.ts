@@ -4,10 +4,10 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { expect, it } from 'vitest'
 import { openPostgres } from '../connections/postgres.ts'
 import { limits } from '../config.ts'
-import { send } from '../testing/app.ts'
-import { flood } from '../testing/flood.ts'
-import { spawnServer } from '../testing/server-process.ts'
-import { freshDatabase, freshRedis, startFaultProxy, waitFor } from '../testing/services.ts'
+import { send } from '../../testing/app.ts'
+import { flood } from '../../testing/flood.ts'
+import { spawnServer } from '../../testing/server-process.ts'
+import { freshDatabase, freshRedis, startFaultProxy, waitFor } from '../../testing/services.ts'
 
 const redirects = Number(process.env['QL_CLICKS_REDIRECTS'] ?? 6000)
 const perSecond = redirects > 10_000 ? 2500 : 1000

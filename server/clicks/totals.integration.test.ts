@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { withDatabaseLock } from '../connections/migrate.ts'
 import { startApi, type Api } from '../links/api.stub.ts'
-import { freshDatabase, waitFor } from '../testing/services.ts'
+import { freshDatabase, waitFor } from '../../testing/services.ts'
 
 let databaseUrl: string
 let api: Api

@@ -3,8 +3,8 @@
 // script; testing/search.ts says how to look further.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { fixedSeed, search, searches } from '../testing/search.ts'
-import { VirtualTime } from '../testing/virtual-time.ts'
+import { fixedSeed, search, searches } from '../../testing/search.ts'
+import { VirtualTime } from '../../testing/virtual-time.ts'
 import type { Flaws } from './model/process.ts'
 import { World, type Step } from './model/world.ts'
 

@@ -1,7 +1,7 @@
 // The classic: a reader asks Postgres just before a change, and what it read arrives in Redis just after it.
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect, it } from 'vitest'
-import { startTestApp, type TestApp } from '../testing/app.ts'
+import { startTestApp, type TestApp } from '../../testing/app.ts'
 import {
   freshDatabase,
   redisCommand,
@@ -9,7 +9,7 @@ import {
   startRedisServer,
   waitFor,
   type FaultProxy,
-} from '../testing/services.ts'
+} from '../../testing/services.ts'
 
 const through = (url: string, { port }: FaultProxy): string => Object.assign(new URL(url), { port }).href
 const proxyTo = (url: string): Promise<FaultProxy> =>

@@ -1,7 +1,7 @@
 // What passes cost, and what they do not wait for: statements are counted on a truth and a Redis of the model.
 import { describe, expect, it } from 'vitest'
 import type { Code } from '../link.ts'
-import { VirtualTime } from '../testing/virtual-time.ts'
+import { VirtualTime } from '../../testing/virtual-time.ts'
 import { createFreshener } from './freshen.ts'
 import { PostgresModel } from './model/postgres-model.ts'
 import { RedisClient, RedisServer } from './model/redis-model.ts'

@@ -15,8 +15,8 @@ import {
   promiseMs,
   seldomAsked,
   underLoad,
-} from '../testing/changes.ts'
-import { startServer, type ServerProcess } from '../testing/server-process.ts'
+} from '../../testing/changes.ts'
+import { startServer, type ServerProcess } from '../../testing/server-process.ts'
 import {
   freshDatabase,
   redisCommand,
@@ -25,7 +25,7 @@ import {
   startSentinels,
   type FaultProxy,
   type LocalServer,
-} from '../testing/services.ts'
+} from '../../testing/services.ts'
 
 const ownerKey = 'ql_r3d1sD1sast3rsAr3SurvivedByTrustAl0ne'
 const calm = {

@@ -7,7 +7,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import type { Postgres } from '../connections/postgres.ts'
 import { readHighWater } from '../links/high-water.ts'
-import { send } from '../testing/app.ts'
+import { send } from '../../testing/app.ts'
 import {
   allTrust,
   broken,
@@ -22,8 +22,8 @@ import {
   underLoad,
   undone,
   type Change,
-} from '../testing/changes.ts'
-import { startServer, type ServerProcess } from '../testing/server-process.ts'
+} from '../../testing/changes.ts'
+import { startServer, type ServerProcess } from '../../testing/server-process.ts'
 import {
   freshDatabase,
   redisCommand,
@@ -32,7 +32,7 @@ import {
   waitFor,
   type LocalServer,
   type PostgresServer,
-} from '../testing/services.ts'
+} from '../../testing/services.ts'
 
 const untilJudged = (): Promise<void> => pause(promiseMs + 400)
 

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { expect, it, onTestFinished, vi } from 'vitest'
 import { openRedis } from '../connections/redis.ts'
 import { absent, type Code, type Link } from '../link.ts'
-import { freshRedis, waitFor } from '../testing/services.ts'
+import { freshRedis, waitFor } from '../../testing/services.ts'
 import { createSharedCache } from './shared-cache.ts'
 
 vi.mock(import('./schema.ts'), async (original) => ({

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { limits } from '../config.ts'
 import { withDatabaseLock } from '../connections/migrate.ts'
 import { openPostgres, type Postgres, type Sql } from '../connections/postgres.ts'
-import { freshDatabase } from '../testing/services.ts'
+import { freshDatabase } from '../../testing/services.ts'
 import { compareSnapshots, type Cursor } from './cursor.ts'
 import { createTruth, type Truth } from './truth.ts'
 

@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Postgres } from '../connections/postgres.ts'
 import type { Code } from '../link.ts'
-import { send } from '../testing/app.ts'
+import { send } from '../../testing/app.ts'
 import {
   allTrust,
   broken,
@@ -16,9 +16,9 @@ import {
   promiseMs,
   underLoad,
   type Change,
-} from '../testing/changes.ts'
-import { startServer, type ServerProcess } from '../testing/server-process.ts'
-import { freshDatabase, startFaultProxy, startRedisServer, waitFor, type LocalServer } from '../testing/services.ts'
+} from '../../testing/changes.ts'
+import { startServer, type ServerProcess } from '../../testing/server-process.ts'
+import { freshDatabase, startFaultProxy, startRedisServer, waitFor, type LocalServer } from '../../testing/services.ts'
 
 const common = { OWNER_KEY: 'ql_nob0dyT3llsTheCachesButTheyHearOfIt', DB_TIMEOUT_MS: '1000' }
 const untilJudged = (): Promise<void> => pause(promiseMs + 400)

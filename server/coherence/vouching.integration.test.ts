@@ -2,10 +2,16 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import type { Code } from '../link.ts'
-import { startTestApp, type TestApp } from '../testing/app.ts'
-import { handInPsql } from '../testing/changes.ts'
-import { steadily } from '../testing/load.ts'
-import { freshDatabase, startFaultProxy, startPostgresServer, startRedisServer, waitFor } from '../testing/services.ts'
+import { startTestApp, type TestApp } from '../../testing/app.ts'
+import { handInPsql } from '../../testing/changes.ts'
+import { steadily } from '../../testing/load.ts'
+import {
+  freshDatabase,
+  startFaultProxy,
+  startPostgresServer,
+  startRedisServer,
+  waitFor,
+} from '../../testing/services.ts'
 
 const target = 'https://example.org/somewhere'
 const promiseMs = 1000

@@ -1,7 +1,7 @@
 // Each kind of work has its own connections: while all of one kind wait, the others go on.
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { startTestApp, type TestApp } from '../testing/app.ts'
-import { freshDatabase, waitFor } from '../testing/services.ts'
+import { startTestApp, type TestApp } from '../../testing/app.ts'
+import { freshDatabase, waitFor } from '../../testing/services.ts'
 import { openPostgres, type Postgres } from './postgres.ts'
 
 let app: TestApp

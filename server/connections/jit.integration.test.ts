@@ -4,7 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import type { Cursor } from '../coherence/cursor.ts'
 import { createTruth } from '../coherence/truth.ts'
-import { postgres15BinDir, startPostgresServer } from '../testing/services.ts'
+import { postgres15BinDir, startPostgresServer } from '../../testing/services.ts'
 import { withDatabaseLock } from './migrate.ts'
 import { openPostgres } from './postgres.ts'
 

@@ -1,8 +1,8 @@
 // QuickLink's user in Redis may do what QuickLink does, and nothing else. All integration tests have their servers use it.
 import { beforeAll, expect, test } from 'vitest'
 import { askRedis } from '../../embedded/redis-process.ts'
-import { startTestApp } from '../testing/app.ts'
-import { freshDatabase, redisCommand, startRedisServer, waitFor, type LocalServer } from '../testing/services.ts'
+import { startTestApp } from '../../testing/app.ts'
+import { freshDatabase, redisCommand, startRedisServer, waitFor, type LocalServer } from '../../testing/services.ts'
 
 let redis: LocalServer
 beforeAll(async () => {

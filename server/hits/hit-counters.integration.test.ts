@@ -2,7 +2,7 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { openRedis, type RedisConnection } from '../connections/redis.ts'
 import type { Code } from '../link.ts'
-import { freshRedis, redisCommand, startRedisServer, waitFor } from '../testing/services.ts'
+import { freshRedis, redisCommand, startRedisServer, waitFor } from '../../testing/services.ts'
 import { counterKey, createHitCounters, type HitCounters, type Terms } from './hit-counters.ts'
 
 const ignore = (): undefined => undefined

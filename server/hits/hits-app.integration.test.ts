@@ -1,8 +1,8 @@
 // What a visitor and a tenant see of a link with a limit.
 import { setTimeout as pause } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
-import { startTestApp, type TestApp } from '../testing/app.ts'
-import { freshDatabase, freshRedis, startFaultProxy, startPostgresServer, waitFor, type FaultProxy } from '../testing/services.ts' // prettier-ignore
+import { startTestApp, type TestApp } from '../../testing/app.ts'
+import { freshDatabase, freshRedis, startFaultProxy, startPostgresServer, waitFor, type FaultProxy } from '../../testing/services.ts' // prettier-ignore
 
 const url = 'https://example.org/'
 const isTrusted = async (app: TestApp): Promise<boolean> => (await app.metric('quicklink_trust_age_seconds')) < 0.5

@@ -3,10 +3,10 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { openPostgres, type Postgres } from '../connections/postgres.ts'
-import { send } from '../testing/app.ts'
-import { allTrust } from '../testing/changes.ts'
-import { flood, type Flood, type FloodOptions } from '../testing/flood.ts'
-import { spawnServer, type ServerProcess } from '../testing/server-process.ts'
+import { send } from '../../testing/app.ts'
+import { allTrust } from '../../testing/changes.ts'
+import { flood, type Flood, type FloodOptions } from '../../testing/flood.ts'
+import { spawnServer, type ServerProcess } from '../../testing/server-process.ts'
 import {
   freshDatabase,
   redisCommand,
@@ -15,7 +15,7 @@ import {
   waitFor,
   type FaultProxy,
   type LocalServer,
-} from '../testing/services.ts'
+} from '../../testing/services.ts'
 
 const workers = 8
 const limit = Number(process.env['QL_HITS_LIMIT'] ?? 400)

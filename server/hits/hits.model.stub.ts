@@ -4,7 +4,7 @@
 // Long because all that happens to a hit happens in one world.
 import { pause } from '../connections/pause.ts'
 import type { Code, Link } from '../link.ts'
-import type { VirtualTime } from '../testing/virtual-time.ts'
+import type { VirtualTime } from '../../testing/virtual-time.ts'
 import { DatabaseClock } from './database-clock.ts'
 import type { HitCounters, Terms } from './hit-counters.ts'
 import { createHitQuota, type HitQuota } from './hit-quota.ts'

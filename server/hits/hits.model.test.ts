@@ -4,8 +4,8 @@
 // further.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { fixedSeed, search, searches } from '../testing/search.ts'
-import { VirtualTime } from '../testing/virtual-time.ts'
+import { fixedSeed, search, searches } from '../../testing/search.ts'
+import { VirtualTime } from '../../testing/virtual-time.ts'
 import { World, type Flaws, type Step } from './hits.model.stub.ts'
 
 const runMs = 3000

@@ -1,7 +1,7 @@
 // Attempts count, not successes: what a tenant asks for in vain, and what it changes, has its budgets.
 import { beforeAll, describe, expect, test } from 'vitest'
-import { startTestApp, type ApiAnswer, type TestApp } from '../testing/app.ts'
-import { freshDatabase, freshRedis } from '../testing/services.ts'
+import { startTestApp, type ApiAnswer, type TestApp } from '../../testing/app.ts'
+import { freshDatabase, freshRedis } from '../../testing/services.ts'
 
 const url = 'https://example.com/'
 let app: TestApp

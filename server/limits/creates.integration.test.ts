@@ -2,8 +2,8 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { openPostgres, type Postgres } from '../connections/postgres.ts'
-import { send } from '../testing/app.ts'
-import { startServer, type ServerProcess } from '../testing/server-process.ts'
+import { send } from '../../testing/app.ts'
+import { startServer, type ServerProcess } from '../../testing/server-process.ts'
 import {
   adminUrlOf,
   freshDatabase,
@@ -11,7 +11,7 @@ import {
   startRedisServer,
   waitFor,
   type LocalServer,
-} from '../testing/services.ts'
+} from '../../testing/services.ts'
 
 const url = 'https://example.com/'
 /** What is tested here is who is admitted; a machine that is busy with tests is not always in time. */

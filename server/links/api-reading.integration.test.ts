@@ -1,7 +1,7 @@
 // The API of links: pages, filters and clicks.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { buildIndexes } from '../connections/indexes.ts'
-import { freshDatabase } from '../testing/services.ts'
+import { freshDatabase } from '../../testing/services.ts'
 import { codesOf, expectProblem, ownerKey, startApi, type Answer, type Api } from './api.stub.ts'
 import { chooseIndexes } from './upkeep.ts'
 

@@ -12,7 +12,7 @@ import { loadConfig } from '../config.ts'
 import { openPostgres, type Postgres } from '../connections/postgres.ts'
 import type { Known } from '../link.ts'
 import { hashKey } from '../tenants/keys.ts'
-import { freshDatabase } from '../testing/services.ts'
+import { freshDatabase } from '../../testing/services.ts'
 
 export interface Answer {
   readonly status: number

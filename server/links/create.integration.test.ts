@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { limits } from '../config.ts'
 import { QuickLinkError } from '../errors.ts'
-import { freshDatabase, startFaultProxy, type FaultProxy } from '../testing/services.ts'
+import { freshDatabase, startFaultProxy, type FaultProxy } from '../../testing/services.ts'
 import { startApi, type Api } from './api.stub.ts'
 
 const url = 'https://example.com/'

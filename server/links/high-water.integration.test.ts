@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { boot, type BootConfig, type BootResult } from '../boot.ts'
 import { limits } from '../config.ts'
 import { openPostgres, type Postgres } from '../connections/postgres.ts'
-import { freshDatabase } from '../testing/services.ts'
+import { freshDatabase } from '../../testing/services.ts'
 import { highWaterFile, lookAtHighWater, readHighWater, type HighWater } from './high-water.ts'
 
 let databaseUrl: string

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { limits } from '../config.ts'
 import { buildIndexes } from '../connections/indexes.ts'
 import { openPostgres, type Postgres } from '../connections/postgres.ts'
-import { adminUrlOf, freshDatabase, waitFor } from '../testing/services.ts'
+import { adminUrlOf, freshDatabase, waitFor } from '../../testing/services.ts'
 import { codesOf, expectProblem, startApi, type Api } from './api.stub.ts'
 import { chooseIndexes } from './upkeep.ts'
 

@@ -3,8 +3,8 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import fc from 'fast-check'
 import { openRedis, type RedisConnection } from '../connections/redis.ts'
-import { fixedSeed, search, searches } from '../testing/search.ts'
-import { freshRedis, waitFor } from '../testing/services.ts'
+import { fixedSeed, search, searches } from '../../testing/search.ts'
+import { freshRedis, waitFor } from '../../testing/services.ts'
 import { loadScripts, newEntry } from './tenant-quota.ts'
 
 let redis: RedisConnection

@@ -1,9 +1,9 @@
 // Over HTTP: who scans is told 429, and existing links redirect all the same.
 import { setTimeout as pause } from 'node:timers/promises'
 import { beforeAll, expect, test } from 'vitest'
-import { send, startTestApp, type TestApp } from '../testing/app.ts'
-import { startServer } from '../testing/server-process.ts'
-import { freshDatabase } from '../testing/services.ts'
+import { send, startTestApp, type TestApp } from '../../testing/app.ts'
+import { startServer } from '../../testing/server-process.ts'
+import { freshDatabase } from '../../testing/services.ts'
 
 let app: TestApp
 beforeAll(async () => {

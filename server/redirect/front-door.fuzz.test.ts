@@ -4,7 +4,7 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { cases, corpus, cut, longCorpus } from './front-door.cases.stub.ts'
-import { search, searches, searchRuns } from '../testing/search.ts'
+import { search, searches, searchRuns } from '../../testing/search.ts'
 import { createPages, isBroken, refusal, serve, type Case, type Outcome } from './front-door.stub.ts'
 import type { HttpServer } from './http-server.ts'
 

@@ -3,7 +3,7 @@
 import { absent, type Code, type Known } from '../../link.ts'
 import type { Cursor } from '../cursor.ts'
 import type { Change, Changes, Truth } from '../truth.ts'
-import type { VirtualTime } from '../../testing/virtual-time.ts'
+import type { VirtualTime } from '../../../testing/virtual-time.ts'
 
 export interface Flaws {
   /** The version is drawn before the row is locked. */

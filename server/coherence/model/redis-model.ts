@@ -3,7 +3,7 @@
 import { absent, isLink, type Code, type Known } from '../../link.ts'
 import type { Read } from '../schema.ts'
 import type { Entry, SharedCache } from '../shared-cache.ts'
-import type { VirtualTime } from '../../testing/virtual-time.ts'
+import type { VirtualTime } from '../../../testing/virtual-time.ts'
 
 export interface Flaws {
   /** Writes do not look at the version that is there. */

@@ -6,7 +6,7 @@ import type { Found } from '../../redirect/resolve.ts'
 import { PostgresModel, type Make, type State } from './postgres-model.ts'
 import { freshMs, replyMs, settings, startProcess, type Flaws, type Process } from './process.ts'
 import { RedisServer } from './redis-model.ts'
-import { epochMs, type VirtualTime } from '../../testing/virtual-time.ts'
+import { epochMs, type VirtualTime } from '../../../testing/virtual-time.ts'
 
 /** `which` code it is about, where it is about one; `pick` decides the rest. */
 export type Step = { readonly atMs: number; readonly pick: number; readonly which: number } & (

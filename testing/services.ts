@@ -3,9 +3,9 @@ import { randomBytes } from 'node:crypto'
 import { mkdirSync, mkdtempSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, inject } from 'vitest'
-import { type SentinelGroup, startSentinelGroup } from '../../loadtest/faults/sentinels.ts'
-import { askRedis } from '../../embedded/redis-process.ts'
-import { type Postgres, openPostgres } from '../connections/postgres.ts'
+import { type SentinelGroup, startSentinelGroup } from '../loadtest/faults/sentinels.ts'
+import { askRedis } from '../embedded/redis-process.ts'
+import { type Postgres, openPostgres } from '../server/connections/postgres.ts'
 import { redisDatabases } from './global-setup.ts'
 import { type LocalServer, newPassword, removeDir, startLocalPostgres, startLocalRedis } from './local-services.ts'
 
@@ -144,6 +144,6 @@ export async function startSentinels(): Promise<SentinelGroup> {
 }
 
 export { postgres15BinDir } from './local-services.ts'
-export { startFaultProxy, type FaultProxy } from '../../loadtest/faults/fault-proxy.ts'
+export { startFaultProxy, type FaultProxy } from '../loadtest/faults/fault-proxy.ts'
 export { waitFor } from './wait-for.ts'
 export type { LocalServer } from './local-services.ts'

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { expect, inject, test } from 'vitest'
-import { askRedis } from '../../embedded/redis-process.ts'
-import { type Postgres, openPostgres } from '../connections/postgres.ts'
+import { askRedis } from '../embedded/redis-process.ts'
+import { type Postgres, openPostgres } from '../server/connections/postgres.ts'
 import { adminUrlOf, freshDatabase, freshRedis, startPostgresServer, startRedisServer, waitFor } from './services.ts'
 
 async function sql<T>(url: string, work: (db: Postgres) => Promise<T>): Promise<T> {

@@ -1,8 +1,8 @@
 // The four changes that a cache must not outlive, made while servers are under load, and what their answers say of it.
 import { setTimeout as pause } from 'node:timers/promises'
-import { openPostgres, type Postgres } from '../connections/postgres.ts'
-import type { Code } from '../link.ts'
-import { hintKey, linkKey } from '../coherence/schema.ts'
+import { openPostgres, type Postgres } from '../server/connections/postgres.ts'
+import type { Code } from '../server/link.ts'
+import { hintKey, linkKey } from '../server/coherence/schema.ts'
 import { send, type Answer } from './app.ts'
 import { steadily, type LoadAnswer } from './load.ts'
 import type { ServerProcess } from './server-process.ts'

@@ -1,8 +1,8 @@
 // One real Postgres and one real Redis for all integration tests of a run; gone with everything of theirs afterwards.
 import { join } from 'node:path'
 import type { TestProject } from 'vitest/node'
-import { postgresUser } from '../../embedded/postgres-binaries.ts'
-import { openPostgres } from '../connections/postgres.ts'
+import { postgresUser } from '../embedded/postgres-binaries.ts'
+import { openPostgres } from '../server/connections/postgres.ts'
 import { startDockerServices } from './docker-services.ts'
 import {
   dieWithMe,

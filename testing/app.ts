@@ -5,11 +5,11 @@ import { request, type Agent, type IncomingHttpHeaders } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll } from 'vitest'
-import { startApp, type App } from '../app.ts'
-import { boot } from '../boot.ts'
-import { loadConfig } from '../config.ts'
-import { createLog } from '../telemetry/log.ts'
-import { createMetrics, type Metrics } from '../telemetry/metrics.ts'
+import { startApp, type App } from '../server/app.ts'
+import { boot } from '../server/boot.ts'
+import { loadConfig } from '../server/config.ts'
+import { createLog } from '../server/telemetry/log.ts'
+import { createMetrics, type Metrics } from '../server/telemetry/metrics.ts'
 
 export interface Answer {
   readonly status: number

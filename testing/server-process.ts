@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll } from 'vitest'
-import { freePort } from '../../embedded/process.ts'
+import { freePort } from '../embedded/process.ts'
 import { send, type Answer } from './app.ts'
 import { waitFor } from './wait-for.ts'
 
@@ -29,7 +29,7 @@ afterAll(async () => {
   await Promise.all(started.splice(0).map((server) => server.kill()))
 })
 
-const main = new URL('../main.ts', import.meta.url).pathname
+const main = new URL('../server/main.ts', import.meta.url).pathname
 
 export async function startServer(env: Record<string, string>): Promise<ServerProcess> {
   const server = await spawnServer(env)
