@@ -106,9 +106,7 @@ export function portProblem(port: number, host: string): Promise<string | undefi
   return new Promise((resolve) => {
     const server = createServer()
     server.once('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message))
-    server.listen({ port, host, exclusive: true }, () => {
-      server.close(() => resolve(undefined))
-    })
+    server.listen({ port, host, exclusive: true }, () => server.close(() => resolve(undefined)))
   })
 }
 

@@ -216,9 +216,7 @@ describe('a stampede', () => {
 
 const connected = (app: TestApp): Promise<Socket> =>
   new Promise((resolve, reject) => {
-    const socket = connect(app.app.port, '127.0.0.1', () => {
-      resolve(socket)
-    }).once('error', reject)
+    const socket = connect(app.app.port, '127.0.0.1', () => resolve(socket)).once('error', reject)
   })
 
 const askRaw = (socket: Socket, code: string): Promise<string> =>

@@ -75,9 +75,7 @@ async function compose(
   releases: Release[],
   release: () => Promise<void>,
 ): Promise<App> {
-  const databases = openDatabases(config, (err) => {
-    log.debug({ err }, 'a Postgres connection broke')
-  })
+  const databases = openDatabases(config, (err) => log.debug({ err }, 'a Postgres connection broke'))
   releases.push(databases.close)
   const breakers = {
     redis: openBreaker(config, 'redis', config.breakerOpenMs, metrics, log),
@@ -99,9 +97,7 @@ async function compose(
     vouching,
     nowMs: () => performance.now(),
   })
-  metrics.onCollect(() => {
-    metrics.vouchedCopies.set(tier1.vouchedSize)
-  })
+  metrics.onCollect(() => metrics.vouchedCopies.set(tier1.vouchedSize))
   const minting = boot.then((booted) => preparation(config, log, booted))
   const { telling, coherence, hitCounters, askHits } = openRedisTier(config, {
     metrics,
@@ -119,9 +115,7 @@ async function compose(
     truth,
     breaker: breakers.postgres,
     config,
-    onBatch: (size) => {
-      metrics.dbBatchSize.observe(size)
-    },
+    onBatch: (size) => metrics.dbBatchSize.observe(size),
     onUnanswered: (reason) => {
       if (reason === 'queue_full') metrics.shed.inc({ reason: 'db_queue' })
     },
@@ -133,12 +127,8 @@ async function compose(
         vouching,
         breaker: breakers.redis,
         config,
-        onAgeing: (code) => {
-          resolver.refresh(code)
-        },
-        onFallback: (reason) => {
-          metrics.dbFallback.inc({ reason })
-        },
+        onAgeing: (code) => resolver.refresh(code),
+        onFallback: (reason) => metrics.dbFallback.inc({ reason }),
       })
     : noTier2
   const resolver = createResolver({
@@ -150,12 +140,8 @@ async function compose(
     askMostMs: limits.askMostMs,
     random: Math.random,
     nowMs: () => performance.now(),
-    onFlight: (source) => {
-      metrics.lookups.inc({ source })
-    },
-    onSaved: () => {
-      metrics.lookupsSaved.inc()
-    },
+    onFlight: (source) => metrics.lookups.inc({ source }),
+    onSaved: () => metrics.lookupsSaved.inc(),
   })
   const clock = new DatabaseClock()
   const clicks: OpenClicks = openClicks(config, {
@@ -177,9 +163,7 @@ async function compose(
     counters: hitCounters,
     clock,
     flushClicks: clicks.flush,
-    onRejected: () => {
-      metrics.hitQuotaRejections.inc()
-    },
+    onRejected: () => metrics.hitQuotaRejections.inc(),
     onUngranted: (linkId) => {
       metrics.hitsUngranted.inc()
       clicks.ungranted(linkId)
@@ -199,17 +183,11 @@ async function compose(
     coherence,
     breaker: breakers.redis,
     counters,
-    onRateLimited: (tier) => {
-      metrics.rateLimited.inc({ tier })
-    },
+    onRateLimited: (tier) => metrics.rateLimited.inc({ tier }),
     absences,
     onUnheeded: unheeded(metrics, log),
-    onQuotaExceeded: () => {
-      metrics.tenantQuotaRejections.inc()
-    },
-    onError: (err, what) => {
-      log.warn({ err }, what)
-    },
+    onQuotaExceeded: () => metrics.tenantQuotaRejections.inc(),
+    onError: (err, what) => log.warn({ err }, what),
   })
   releases.push(held.close)
   const saidSparingly = sparing(log, limits.strangersLineMs)
@@ -219,24 +197,16 @@ async function compose(
     clicks,
     hits,
     absentCodes,
-    onShed: () => {
-      metrics.shed.inc({ reason: 'flights' })
-    },
-    onError: (error) => {
-      saidSparingly.error({ err: error }, 'a redirect failed')
-    },
+    onShed: () => metrics.shed.inc({ reason: 'flights' }),
+    onError: (error) => saidSparingly.error({ err: error }, 'a redirect failed'),
   })
 
   const api = express.Router()
-  const answers = createAnswers(() => {
-    metrics.shed.inc({ reason: 'api_queue' })
-  })
+  const answers = createAnswers(() => metrics.shed.inc({ reason: 'api_queue' }))
   const { announcer } = telling
   const cache = cacheRouter({ sql: databases.api, truth, announcer, peek: (code) => tier1.peek(code), coherence })
   void Promise.all([boot, minting]).then(([booted, prepared]) => {
-    const onGuesser = (): void => {
-      metrics.rateLimited.inc({ tier: 'address' })
-    }
+    const onGuesser = (): void => metrics.rateLimited.inc({ tier: 'address' })
     const mine = { answers, onGuesser, admission, termsOf, rooms: [cache, hits.room, ...rooms] }
     api.use(apiRouter({ config, log, sql: databases.api, boot: booted, preparation: prepared, announcer, ...mine }))
   })
@@ -251,17 +221,11 @@ async function compose(
       else if (source === 'redis') metrics.cacheHit.inc({ tier: 'redis' })
       else if (source !== undefined) metrics.cacheMiss.inc()
     },
-    onHandedOver: (reason) => {
-      metrics.handovers.inc({ reason })
-    },
+    onHandedOver: (reason) => metrics.handovers.inc({ reason }),
     countedAs: connectionsCountedAs(config),
     isCrowded: () => answers.isCrowded,
-    onLetGo: () => {
-      metrics.shed.inc({ reason: 'connections' })
-    },
-    onError: (error) => {
-      saidSparingly.error({ err: error }, 'the listener failed')
-    },
+    onLetGo: () => metrics.shed.inc({ reason: 'connections' }),
+    onError: (error) => saidSparingly.error({ err: error }, 'the listener failed'),
   })
   releases.push(server.close)
   return {
@@ -318,11 +282,7 @@ function createApi(api: express.Router): express.Express {
   app.set('etag', false)
   // As a proxy's rule for /api/ reads it.
   app.enable('case sensitive routing')
-  app.use('/api/v1', api, (req, res) => {
-    apiStarting.send(req, res)
-  })
-  app.use((req, res) => {
-    noSuchApi.send(req, res)
-  })
+  app.use('/api/v1', api, (req, res) => apiStarting.send(req, res))
+  app.use((req, res) => noSuchApi.send(req, res))
   return app
 }

@@ -94,9 +94,7 @@ function keepUp(config: Config, log: Log, metrics: Metrics): void {
   }
   let running: Promise<void> | undefined
   const start = (): void => {
-    running ??= run().finally(() => {
-      running = undefined
-    })
+    running ??= run().finally(() => (running = undefined))
   }
   setTimeout(start, limits.upkeepFirstMs).unref()
   setInterval(start, limits.upkeepEveryMs).unref()

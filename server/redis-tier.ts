@@ -34,12 +34,8 @@ interface RedisTier {
 export function openRedisTier(config: Config, deps: RedisTierDeps): RedisTier {
   const { metrics, log, breaker, clicks, minting } = deps
   const hooks: PassHooks = {
-    onApplied: (ageS) => {
-      metrics.invalidationDelay.observe(ageS)
-    },
-    onPassFailed: (err) => {
-      log.debug({ err }, 'a pass failed')
-    },
+    onApplied: (ageS) => metrics.invalidationDelay.observe(ageS),
+    onPassFailed: (err) => log.debug({ err }, 'a pass failed'),
     onGoneBack: async (identity) => (await minting).prepare(identity),
   }
   if (!config.redisUrl && !config.redisSentinels) return { telling: openLocalCoherence(config, deps, hooks) }
@@ -48,12 +44,8 @@ export function openRedisTier(config: Config, deps: RedisTierDeps): RedisTier {
   metrics.tierConfigured.set({ tier: 'redis' }, 1)
   const coherence = openCoherence(config, deps, breaker, {
     ...hooks,
-    onRedisError: (err) => {
-      log.debug({ err }, 'a Redis connection broke')
-    },
-    onCommand: (command, seconds) => {
-      metrics.redisCommandDuration.observe({ command }, seconds)
-    },
+    onRedisError: (err) => log.debug({ err }, 'a Redis connection broke'),
+    onCommand: (command, seconds) => metrics.redisCommandDuration.observe({ command }, seconds),
     onWipe: (why) => {
       log.warn({ why }, 'everything about links in Redis is unlinked')
       clicks().warm()
@@ -68,12 +60,8 @@ export function openRedisTier(config: Config, deps: RedisTierDeps): RedisTier {
       metrics.staleAnswersFound.inc()
       log.error({ code, held: held.version, truth: truth.version }, 'Redis holds a wrong answer and is trusted')
     },
-    onHintCount: (count) => {
-      metrics.negativeCacheKeys.set(count)
-    },
+    onHintCount: (count) => metrics.negativeCacheKeys.set(count),
   })
-  metrics.onCollect(() => {
-    metrics.trustAge.set(coherence.trust.ageS())
-  })
+  metrics.onCollect(() => metrics.trustAge.set(coherence.trust.ageS()))
   return { telling: coherence, coherence, hitCounters, askHits }
 }

@@ -72,9 +72,7 @@ export async function startTestApp(options: TestAppOptions): Promise<TestApp> {
   const booted =
     options.booted === false ? new Promise<never>(() => undefined) : Promise.resolve(await boot(config, log))
   const app = await startApp(config, { metrics, log, boot: booted })
-  const test = testApp(app, metrics, key, () => {
-    rmSync(dataDir, { recursive: true, force: true })
-  })
+  const test = testApp(app, metrics, key, () => rmSync(dataDir, { recursive: true, force: true }))
   apps.push(test)
   return test
 }

@@ -36,8 +36,6 @@ export class ClosingLine implements Reporter {
   #printAtTheEnd(): void {
     if (this.#registered) return
     this.#registered = true
-    process.once('exit', () => {
-      console.log(this.#line)
-    })
+    process.once('exit', () => console.log(this.#line))
   }
 }

@@ -35,9 +35,7 @@ export async function steadily(
   const failures: string[] = []
   const under: Promise<void>[] = []
   const over = { yet: false }
-  void until.finally(() => {
-    over.yet = true
-  })
+  void until.finally(() => (over.yet = true))
   let viaHttp = 0
   const onHttp = (message: unknown): void => {
     const { socket, url = '' } = (message as { request: IncomingMessage }).request

@@ -99,12 +99,8 @@ async function serve(
     },
     stop: () => end(traits.stopSignal, [now.pid]),
     kill: () => end('SIGKILL', traits.family(now.pid)),
-    pause: () => {
-      signalAll(traits.family(now.pid), 'SIGSTOP')
-    },
-    resume: () => {
-      signalAll(traits.family(now.pid), 'SIGCONT')
-    },
+    pause: () => signalAll(traits.family(now.pid), 'SIGSTOP'),
+    resume: () => signalAll(traits.family(now.pid), 'SIGCONT'),
     async restart() {
       now = await startOn(port)
     },
@@ -150,9 +146,7 @@ export async function redisProgram(): Promise<RedisProgram> {
 }
 
 const installForTests = (name: Parameters<typeof install>[0]): Promise<boolean> =>
-  install(name, join(tmpdir(), 'quicklink-test-apt.log'), (line) => {
-    console.log(line)
-  })
+  install(name, join(tmpdir(), 'quicklink-test-apt.log'), (line) => console.log(line))
 
 /** Debian's, the oldest that QuickLink supports; undefined where it is not there and cannot be installed. */
 export async function postgres15BinDir(): Promise<string | undefined> {
@@ -229,6 +223,4 @@ export async function makeCluster(options: LocalPostgresOptions): Promise<Cluste
   return cluster
 }
 
-export const removeDir = (dir: string): void => {
-  rmSync(dir, { recursive: true, force: true, maxRetries: 5 })
-}
+export const removeDir = (dir: string): void => rmSync(dir, { recursive: true, force: true, maxRetries: 5 })

@@ -48,9 +48,7 @@ export class VirtualTime {
   }
 
   sleep(ms: number): Promise<void> {
-    return new Promise((resolve) => {
-      this.at(this.nowMs + ms, resolve)
-    })
+    return new Promise((resolve) => this.at(this.nowMs + ms, resolve))
   }
 
   note(what: string): void {
@@ -85,9 +83,7 @@ export class VirtualTime {
 const later = (a: Event, b: Event): boolean => a.atMs > b.atMs || (a.atMs === b.atMs && a.order > b.order)
 
 const startTimer = (time: VirtualTime, run: (...args: unknown[]) => void, ms = 0, ...args: unknown[]) => {
-  const event = time.at(time.nowMs + Math.max(0, ms), () => {
-    run(...args)
-  })
+  const event = time.at(time.nowMs + Math.max(0, ms), () => run(...args))
   return Object.assign(event, { unref: () => event })
 }
 

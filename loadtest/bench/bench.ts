@@ -26,9 +26,7 @@ const seconds = Number(process.env['SECONDS'] || (full ? 5 : 3))
 const repetitions = Number(process.env['REPETITIONS'] || (full ? 5 : 3))
 const only = process.env['ONLY']?.split(',').flatMap((name) => (name === 'visitors' ? visitorNames : [name]))
 
-const say = (line: string): void => {
-  console.log(line)
-}
+const say = (line: string): void => console.log(line)
 
 async function machineOf(arena: Arena): Promise<Result['machine']> {
   const [postgres] = await arena.stand.sql.query<{ server_version: string }>('show server_version')

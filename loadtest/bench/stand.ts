@@ -120,9 +120,7 @@ const body = (url: string): Promise<string> =>
     get(url, { agent: false }, (response) => {
       let text = ''
       response.setEncoding('utf8').on('data', (chunk: string) => (text += chunk))
-      response.on('end', () => {
-        resolve(text)
-      })
+      response.on('end', () => resolve(text))
     }).on('error', reject)
   })
 
@@ -143,12 +141,8 @@ export function load(servers: readonly BenchServer[], paths: readonly string[], 
       samples.push({ atMs: dueMs, ms: performance.now() - dueMs, ok })
     }
     get(`${servers[n % servers.length]?.url}${path}`, { agent }, (response) => {
-      response.resume().on('end', () => {
-        note(response.statusCode === 302)
-      })
-    }).on('error', () => {
-      note(false)
-    })
+      response.resume().on('end', () => note(response.statusCode === 302))
+    }).on('error', () => note(false))
   }
   const running = (async () => {
     const beganMs = performance.now()

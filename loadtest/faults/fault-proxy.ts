@@ -171,12 +171,8 @@ class Link {
     this.#target = target
     this.#watch(target)
     const rules = this.#rules
-    const requests = new Direction(this.#client, target, this.#holds, (bytes) => {
-      rules.counters.toTarget += bytes
-    })
-    const answers = new Direction(target, this.#client, this.#holds, (bytes) => {
-      rules.counters.toClient += bytes
-    })
+    const requests = new Direction(this.#client, target, this.#holds, (bytes) => (rules.counters.toTarget += bytes))
+    const answers = new Direction(target, this.#client, this.#holds, (bytes) => (rules.counters.toClient += bytes))
     answers.delayMs = () => rules.delayMs
     answers.drops = () => {
       if (rules.mode === 'dropReplies') this.#lostBytes = true

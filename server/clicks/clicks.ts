@@ -122,9 +122,7 @@ class Way {
   }
 
   #write(): Promise<void> {
-    this.#writing ??= this.#writer.write(this.#counter).finally(() => {
-      this.#writing = undefined
-    })
+    this.#writing ??= this.#writer.write(this.#counter).finally(() => (this.#writing = undefined))
     return this.#writing
   }
 
@@ -133,9 +131,7 @@ class Way {
       .catch((error: unknown) => {
         this.#options.onError(error, 'clicks could not be written to Postgres; they wait in the spool')
       })
-      .finally(() => {
-        this.#sending = undefined
-      })
+      .finally(() => (this.#sending = undefined))
     return this.#sending
   }
 

@@ -137,9 +137,7 @@ class Rounds implements Popularity {
     const keys = links.flatMap(({ code }) => [`ql:v1:hot:${code}`, `ql:v1:meta:${code}`])
     const args = [Math.floor(Date.now() / 1000), this.#lifeMs(hotTtlS), ...links.map(({ clicks }) => clicks)]
     const answers = (await ask(() => this.#notePopular(keys, args))) as [number, number][]
-    links.forEach((link, i) => {
-      link.perMinute = answers[i]?.[0] ?? 0
-    })
+    links.forEach((link, i) => (link.perMinute = answers[i]?.[0] ?? 0))
     return links.filter((_, i) => answers[i]?.[1] !== 1)
   }
 

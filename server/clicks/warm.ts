@@ -55,9 +55,7 @@ export function createWarmer(deps: WarmerDeps): Warmer {
       underWay = true
       void warm()
         .catch(() => undefined)
-        .finally(() => {
-          underWay = false
-        })
+        .finally(() => (underWay = false))
     },
     stop() {
       life.over = true

@@ -77,9 +77,7 @@ export function openLocalCoherence(config: Config, knowing: Knowing, hooks: Pass
   const { local, vouching } = knowing
   return {
     announcer: announceLocally({
-      learn: (...news) => {
-        local.learn(...news)
-      },
+      learn: (...news) => local.learn(...news),
       vouching,
     }),
     close: () => relay.stop(),
@@ -122,17 +120,13 @@ export function openCoherence(config: Config, knowing: Knowing, breaker: Breaker
     cache,
     trust,
     announcer: createAnnouncer({
-      learn: (...news) => {
-        local.learn(...news)
-      },
+      learn: (...news) => local.learn(...news),
       vouching,
       cache,
       breaker,
       timeoutMs: config.redisTimeoutMs,
       publish: (code) => redis.publish(nudgeChannel, JSON.stringify({ code })),
-      passSoon: () => {
-        relay.soon()
-      },
+      passSoon: () => relay.soon(),
     }),
     trusted: () => trust.holds(cache.connection),
     async close() {

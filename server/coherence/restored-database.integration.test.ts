@@ -190,9 +190,7 @@ describe('yesterday’s files: no code and no link id is given twice', () => {
 
   it('by a server that is started with them, and with its own DATA_DIR', async () => {
     const DATA_DIR = mkdtempSync(join(tmpdir(), 'quicklink-test-'))
-    onTestFinished(() => {
-      rmSync(DATA_DIR, { recursive: true })
-    })
+    onTestFinished(() => rmSync(DATA_DIR, { recursive: true }))
     const env = { DATABASE_URL: postgres.url, OWNER_KEY, DATA_DIR }
     const before = await startServer(env)
     const handedOut = await mint(before, 5)

@@ -31,9 +31,7 @@ it('reads the new keys first and then the old, writes values at the new and tomb
     { ...none, redisUrl: await freshRedis() },
     { onError: () => undefined, onCommand: () => undefined },
   )
-  onTestFinished(() => {
-    redis.close()
-  })
+  onTestFinished(() => redis.close())
   await waitFor(() => redis.ready, { deadlineMs: 5000 })
   const cache = createSharedCache(redis, { linkTtlS: 3600, notFoundTtlS: 300, tombstoneS: 600, ttlJitter: 0.08 })
   const set = redis.script('qlTestSet', `redis.call('SET', KEYS[1], ARGV[1]) return 1`)

@@ -23,9 +23,7 @@ test('what is written is read as it was, and so is what has only what the contra
 describe('a value that no writer has written counts as not there:', () => {
   it.each(['', 'null', '7', '[]', '"text"', 'true', '{', '{"x":"9"}', '{"x":-1}', '{"x":null}', '{"u":7}', '{}'])(
     '%s',
-    (value) => {
-      expect(decode(code, value)).toBeUndefined()
-    },
+    (value) => expect(decode(code, value)).toBeUndefined(),
   )
 
   const wrong = [1.5, -1, 2 ** 53, 1e300, '7', true, null, [7], {}]

@@ -24,9 +24,7 @@ beforeAll(async () => {
   cache = createSharedCache(redis, lifetimes)
   await waitFor(() => redis.ready, { deadlineMs: 5000 })
 })
-afterAll(() => {
-  redis.close()
-})
+afterAll(() => redis.close())
 
 const noRedis = { redisSentinels: undefined, redisSentinelName: undefined, redisPassword: undefined }
 

@@ -102,9 +102,7 @@ function startNights(nightly: QuotaSync['nightly'], onError: LimitsDeps['onError
     // A night of many tenants may last longer than the interval.
     running ??= nightly(() => isOver)
       .catch((error: unknown) => onError(error, 'the nightly sync of quotas failed'))
-      .finally(() => {
-        running = undefined
-      })
+      .finally(() => (running = undefined))
   }, limits.nightlyEveryMs)
   timer.unref()
   return {

@@ -10,9 +10,7 @@ try {
     {
       url: config.databaseUrl,
       connectMs: limits.dbConnectMs,
-      onInfo: (message) => {
-        process.stdout.write(`${message}\n`)
-      },
+      onInfo: (message) => process.stdout.write(`${message}\n`),
     },
     (sql) => rotateSalt(sql, config.codeSalt),
   )

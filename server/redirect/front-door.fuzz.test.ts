@@ -16,9 +16,7 @@ let pages: HttpServer
 beforeAll(() => {
   pages = createPages()
 })
-afterAll(() => {
-  pages.close()
-})
+afterAll(() => pages.close())
 
 const seen = { broken: 0, cases: 0, answers: 0, rawAnswers: 0, refused: 0, answered: 0 }
 

@@ -112,9 +112,7 @@ async function dial(port: number, localAddress = '127.0.0.1'): Promise<Client> {
         socket.off('data', look).off('close', gone)
         resolve(received)
       }
-      const gone = (): void => {
-        reject(new Error(`closed after ${JSON.stringify(received)}`))
-      }
+      const gone = (): void => reject(new Error(`closed after ${JSON.stringify(received)}`))
       if (socket.destroyed) gone()
       socket.on('data', look).on('close', gone)
       look()
@@ -622,9 +620,7 @@ describe.each(['raw', 'http'] as const)('a stop, FRONT_DOOR=%s', (frontDoor) => 
 
   it('tells who is being answered by the API that it is the last answer', async () => {
     let answer = (): void => undefined
-    const begun = new Promise<void>((resolve) => {
-      answer = resolve
-    })
+    const begun = new Promise<void>((resolve) => (answer = resolve))
     const { port, close, counted } = await start(frontDoor, { lingerMs: 20, drainMs: 3000 }, undefined, (req, res) => {
       void begun.then(() => answerLength(req, res))
     })

@@ -52,9 +52,7 @@ class AllVisitors implements Door {
 
 export function createFrontDoor(deps: FrontDoorDeps): FrontDoor {
   const door = new AllVisitors(deps)
-  const sweep = setInterval(() => {
-    door.closeQuiet(deps.keepAliveMs, deps.firstRequestMs)
-  }, deps.lateCheckMs)
+  const sweep = setInterval(() => door.closeQuiet(deps.keepAliveMs, deps.firstRequestMs), deps.lateCheckMs)
   sweep.unref()
   return {
     accept(socket) {

@@ -86,9 +86,7 @@ export class Guests {
     house?.guests.add(guest)
     this.#all.guests.add(guest)
     this.#bySocket.set(socket, guest)
-    socket.once('close', () => {
-      this.#leave(guest)
-    })
+    socket.once('close', () => this.#leave(guest))
   }
 
   /** Somebody else serves it now. */

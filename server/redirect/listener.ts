@@ -56,9 +56,7 @@ export async function listen(
   const door = createFrontDoor({
     ...deps,
     turns,
-    handOver: (socket, reason) => {
-      guests.handedOver(socket, http.take(socket, reason))
-    },
+    handOver: (socket, reason) => guests.handedOver(socket, http.take(socket, reason)),
     serve: (inner, onAnswered) => http.take(inner, undefined, onAnswered),
     keepAliveMs: bounds.keepAliveMs,
     firstRequestMs: bounds.headersMs,
@@ -115,11 +113,7 @@ async function drain(
   bounds: Bounds,
   adopted: ReadonlySet<Socket>,
 ): Promise<void> {
-  const closed = new Promise<void>((resolve) => {
-    server.close(() => {
-      resolve()
-    })
-  })
+  const closed = new Promise<void>((resolve) => server.close(() => resolve()))
   http.drain()
   door.drain(bounds.lingerMs)
   const linger = setTimeout(() => {

@@ -46,16 +46,10 @@ function start(staleMaxMs = 1e9) {
     askMostMs: 5000,
     random: () => world.random,
     nowMs,
-    onFlight: () => {
-      world.flights++
-    },
-    onSaved: () => {
-      world.saved++
-    },
+    onFlight: () => world.flights++,
+    onSaved: () => world.saved++,
   })
-  const pass = (): void => {
-    vouching.answered(world.nowMs, false)
-  }
+  const pass = (): void => vouching.answered(world.nowMs, false)
   pass()
   return {
     world,

@@ -81,9 +81,7 @@ export function createResolver(deps: ResolveDeps): Resolver {
     if (flights.size >= limits.flights) return undefined
     const flight = climb(code).finally(() => flights.delete(code))
     flights.set(code, flight)
-    flight.then(({ source }) => {
-      deps.onFlight(source)
-    }, () => undefined) // prettier-ignore
+    flight.then(({ source }) => deps.onFlight(source), () => undefined) // prettier-ignore
     return flight
   }
 

@@ -125,9 +125,7 @@ export function createTier2(deps: Tier2Deps): Tier2 {
       breaker
         .run(() => withDeadline(cache.put({ code, known }, asOf), config.redisTimeoutMs, 'Redis'))
         .catch(() => undefined)
-        .finally(() => {
-          fills--
-        })
+        .finally(() => fills--)
     },
   }
 }

@@ -140,9 +140,7 @@ export class Visitor implements Holder, Asker, Outside {
     const told = page === undefined ? decisions.ask(path, this.#isHead, this) : { outcome: page, source: undefined }
     if (told instanceof Promise) {
       this.#owed = true
-      void told.then((found) => {
-        this.#hear(found, beganMs)
-      })
+      void told.then((found) => this.#hear(found, beganMs))
       return false
     }
     this.#say(told.outcome, beganMs, performance.now(), told.source)
@@ -238,9 +236,7 @@ export class Visitor implements Holder, Asker, Outside {
   #serve(reason: HandOverReason): void {
     if (this.#served === undefined || this.#inner?.destroyed !== false) {
       this.#inner = new InnerSocket(this)
-      this.#served = this.#door.deps.serve(this.#inner, () => {
-        this.#takeBack()
-      })
+      this.#served = this.#door.deps.serve(this.#inner, () => this.#takeBack())
     }
     this.#served.reason = reason
   }

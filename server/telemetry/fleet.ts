@@ -67,9 +67,7 @@ export class Fleet {
 
   /** Askers of the same moment share one report. */
   collect(): Promise<FleetReport> {
-    this.#collecting ??= this.#collectNow().finally(() => {
-      this.#collecting = undefined
-    })
+    this.#collecting ??= this.#collectNow().finally(() => (this.#collecting = undefined))
     return this.#collecting
   }
 

@@ -59,9 +59,7 @@ export function createHealth(probes: Probes, timing: Partial<Timing> = {}): Heal
   return {
     async check() {
       if (last !== undefined && nowMs() - last.atMs < maxAgeMs) return last.report
-      asking ??= ask().finally(() => {
-        asking = undefined
-      })
+      asking ??= ask().finally(() => (asking = undefined))
       return asking
     },
   }

@@ -170,26 +170,20 @@ export function startProcess(index: number, server: RedisServer | undefined, sur
         breaker,
         config: settings,
         onFallback: nothing,
-        onAgeing: (code) => {
-          resolver.refresh(code)
-        },
+        onAgeing: (code) => resolver.refresh(code),
         nowMs: () => epochMs + time.nowMs,
       })
     : { ...noTier2 }
   if (flaws.lateCursor) {
     const fill = tier2.fill
-    tier2.fill = (code, known) => {
-      fill(code, known, tier2.asOf())
-    }
+    tier2.fill = (code, known) => fill(code, known, tier2.asOf())
   }
   const tier3 = createTier3({
     truth,
     breaker: breakerOf(1000),
     config: settings,
     onBatch: nothing,
-    onUnanswered: () => {
-      surroundings.onUnanswered(process)
-    },
+    onUnanswered: () => surroundings.onUnanswered(process),
   })
   const resolver: Resolver = createResolver({
     tier1,

@@ -145,12 +145,8 @@ export class RedisClient implements SharedCache {
   }
 
   async wipe(): Promise<void> {
-    await this.#send((keys) => {
-      keys.links.clear()
-    })
-    await this.#send((keys) => {
-      keys.hints.clear()
-    })
+    await this.#send((keys) => keys.links.clear())
+    await this.#send((keys) => keys.hints.clear())
   }
 
   prolong(): Promise<void> {

@@ -70,15 +70,9 @@ export class World {
         time,
         flaws,
         truthFor: (reach) => this.#postgres.truth(reach),
-        nudge: (server, code) => {
-          this.#nudge(server, code)
-        },
-        onUnanswered: (process) => {
-          this.#excuse(process)
-        },
-        onLowered: (code) => {
-          this.#violated(`a write to Redis took ${code} back to an older version`)
-        },
+        nudge: (server, code) => this.#nudge(server, code),
+        onUnanswered: (process) => this.#excuse(process),
+        onLowered: (code) => this.#violated(`a write to Redis took ${code} back to an older version`),
       }),
     )
   }
@@ -87,13 +81,9 @@ export class World {
     this.#isCalm = steps.every(({ what }) => calmSteps.includes(what))
     // The third one does not exist yet: until somebody makes it, it is a 404.
     for (const code of codes.slice(0, 2)) void this.#change(code, 0, 'create', 0)
-    this.#processes.forEach((_, i) => {
-      this.#readOn(i, forMs + 2500)
-    })
+    this.#processes.forEach((_, i) => this.#readOn(i, forMs + 2500))
     for (const step of steps) this.time.at(step.atMs, () => void this.#do(step))
-    this.time.at(forMs, () => {
-      this.#healAll()
-    })
+    this.time.at(forMs, () => this.#healAll())
     await this.time.runUntil(forMs + 3000)
     while (this.#postgres.busy) await this.time.runUntil(this.time.nowMs + 1000)
     await this.time.runUntil(this.time.nowMs + 2000)
