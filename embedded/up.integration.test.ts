@@ -8,7 +8,7 @@ import { afterAll, beforeAll, expect, inject, test } from 'vitest'
 import { projectDir } from './paths.ts'
 import { freePort } from './process.ts'
 import { askRedis, onPath } from './redis-process.ts'
-import { waitFor } from '../testing/wait-for.ts'
+import { waitFor } from './wait.ts'
 
 interface Outcome {
   readonly code: number

@@ -7,7 +7,7 @@ import { send, type Answer } from './app.ts'
 import { steadily, type LoadAnswer } from './load.ts'
 import type { ServerProcess } from './server-process.ts'
 import { redisCommand } from './services.ts'
-import { waitFor } from './wait-for.ts'
+import { waitFor } from '../embedded/wait.ts'
 
 /** A Location, or the status of an answer that has none. */
 type Outcome = string | number

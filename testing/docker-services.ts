@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { GenericContainer, ImageName, type StartedTestContainer, Wait, getContainerRuntimeClient } from 'testcontainers'
 import { projectDir } from '../embedded/paths.ts'
 import { quicklinkUser } from '../embedded/redis-process.ts'
-import { newPassword } from './local-services.ts'
+import { newPassword } from '../embedded/temporary.ts'
 
 export interface DockerServices {
   readonly adminUrl: string

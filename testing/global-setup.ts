@@ -12,7 +12,7 @@ import {
   removeDir,
   startLocalPostgres,
   startLocalRedis,
-} from './local-services.ts'
+} from '../embedded/temporary.ts'
 
 export interface SharedServices {
   readonly adminUrl: string

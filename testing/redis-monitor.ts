@@ -1,7 +1,7 @@
 // Every command that a Redis is sent, as Redis itself tells it.
 import { connect } from 'node:net'
 import { onTestFinished } from 'vitest'
-import { waitFor } from './wait-for.ts'
+import { waitFor } from '../embedded/wait.ts'
 
 export interface RedisMonitor {
   /** How often a client (not a script) asked for this key. */

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { afterAll } from 'vitest'
 import { freePort } from '../embedded/process.ts'
 import { send, type Answer } from './app.ts'
-import { waitFor } from './wait-for.ts'
+import { waitFor } from '../embedded/wait.ts'
 
 export interface ServerProcess {
   readonly url: string

@@ -7,7 +7,7 @@ import { type SentinelGroup, startSentinelGroup } from '../loadtest/faults/senti
 import { askRedis } from '../embedded/redis-process.ts'
 import { type Postgres, openPostgres } from '../server/connections/postgres.ts'
 import { redisDatabases } from './global-setup.ts'
-import { type LocalServer, newPassword, removeDir, startLocalPostgres, startLocalRedis } from './local-services.ts'
+import { type LocalServer, newPassword, removeDir, startLocalPostgres, startLocalRedis } from '../embedded/temporary.ts'
 
 const releases: (() => Promise<void> | void)[] = []
 
@@ -143,7 +143,7 @@ export async function startSentinels(): Promise<SentinelGroup> {
   return group
 }
 
-export { postgres15BinDir } from './local-services.ts'
+export { postgres15BinDir } from '../embedded/temporary.ts'
 export { startFaultProxy, type FaultProxy } from '../loadtest/faults/fault-proxy.ts'
-export { waitFor } from './wait-for.ts'
-export type { LocalServer } from './local-services.ts'
+export { waitFor } from '../embedded/wait.ts'
+export type { LocalServer } from '../embedded/temporary.ts'

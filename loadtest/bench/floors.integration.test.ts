@@ -4,7 +4,7 @@ import { checkAnswers } from './check-answers.ts'
 import { isInstalled, startProxy } from './proxies.ts'
 import { shapes } from './visitors.ts'
 import { freePort } from '../../embedded/process.ts'
-import { waitFor } from '../../testing/wait-for.ts'
+import { waitFor } from '../../embedded/wait.ts'
 
 const endings: (() => void)[] = []
 afterAll(() => {

@@ -8,7 +8,7 @@ import { infoOf, pipeToRedis } from '../measure/redis-pipe.ts'
 import type { MemoryResult } from './results.ts'
 import { measure, type Servers, type Subject } from './subjects.ts'
 import { many } from './visitors.ts'
-import { waitFor } from '../../testing/wait-for.ts'
+import { waitFor } from '../../embedded/wait.ts'
 
 const links = Number(process.env['LINKS'] || 1_000_000)
 

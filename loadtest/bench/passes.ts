@@ -4,7 +4,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { availableParallelism, cpus, loadavg } from 'node:os'
 import { setTimeout as pause } from 'node:timers/promises'
 import { askRedis } from '../../embedded/redis-process.ts'
-import { waitFor } from '../../testing/wait-for.ts'
+import { waitFor } from '../../embedded/wait.ts'
 import { cpuS, load, openStand, quantile, type BenchServer, type Stand } from './stand.ts'
 
 const rows = Number(process.env['ROWS'] ?? 100_000)

@@ -5,7 +5,7 @@ import { spawn, spawnSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { onPath } from '../../embedded/redis-process.ts'
-import { dieWithMe, makeRunDir, removeDir } from '../../testing/local-services.ts'
+import { dieWithMe, makeRunDir, removeDir } from '../../embedded/temporary.ts'
 import { pinned } from '../measure/cpu.ts'
 
 export type ProxyName = 'nginx' | 'nginxSet' | 'haproxy' | 'haproxySet'

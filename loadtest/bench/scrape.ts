@@ -10,7 +10,7 @@ import { spreadOf } from '../measure/stats.ts'
 import { stallBoundMs, type Scrape, type StallSummary } from './results.ts'
 import type { Stall } from './stall-probe.ts'
 import { familyPids } from '../measure/cpu.ts'
-import { waitFor } from '../../testing/wait-for.ts'
+import { waitFor } from '../../embedded/wait.ts'
 
 const workers = 8
 const rounds = 50

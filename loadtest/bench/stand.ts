@@ -17,8 +17,8 @@ import {
   startLocalPostgres,
   startLocalRedis,
   type LocalServer,
-} from '../../testing/local-services.ts'
-import { waitFor } from '../../testing/wait-for.ts'
+} from '../../embedded/temporary.ts'
+import { waitFor } from '../../embedded/wait.ts'
 
 export interface Stand {
   readonly postgres: LocalServer

@@ -3,7 +3,7 @@
 //   AHEAD=1 npm run bench:wrong-keys
 import { randomBytes } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
-import { guess } from '../../testing/guessers.ts'
+import { guess } from './guessers.ts'
 import { openStand } from './stand.ts'
 
 const calls = 55

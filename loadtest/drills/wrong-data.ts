@@ -1,6 +1,6 @@
 import { linkKey } from '../../server/coherence/schema.ts'
 import type { Code } from '../../server/link.ts'
-import { waitFor } from '../../testing/wait-for.ts'
+import { waitFor } from '../../embedded/wait.ts'
 import type { Drill, DrillGroup, DrillContext } from './engine/drill.ts'
 import { clockMs, type Answered } from './engine/load.ts'
 import { standardDestination } from './engine/oracle.ts'

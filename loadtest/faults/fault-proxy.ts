@@ -7,7 +7,7 @@
 import { Resolver } from 'node:dns'
 import { type LookupFunction, type Server, type Socket, connect, createServer } from 'node:net'
 import { freePort } from '../../embedded/process.ts'
-import { waitFor } from '../../testing/wait-for.ts'
+import { waitFor } from '../../embedded/wait.ts'
 
 export interface FaultProxy {
   readonly host: string

@@ -2,7 +2,7 @@
 import { request } from 'node:http'
 import { join } from 'node:path'
 import { start } from '../../embedded/process.ts'
-import { waitFor } from '../../testing/wait-for.ts'
+import { waitFor } from '../../embedded/wait.ts'
 import type { Address } from './fault-proxy.ts'
 
 export type ProxyMode = 'pass' | 'refuse' | 'black-hole' | 'delay' | 'strand' | 'cut' | 'drop-replies'

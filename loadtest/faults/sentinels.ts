@@ -15,8 +15,8 @@ import {
   redisProgram,
   startLocalRedis,
   type LocalServer,
-} from '../../testing/local-services.ts'
-import { waitFor } from '../../testing/wait-for.ts'
+} from '../../embedded/temporary.ts'
+import { waitFor } from '../../embedded/wait.ts'
 import { startFaultProxy, type FaultProxy } from './fault-proxy.ts'
 
 export interface SentinelGroup {

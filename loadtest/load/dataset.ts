@@ -1,7 +1,7 @@
 // The links that are asked for: made in Postgres, by Postgres, and removed afterwards. Which code leads where is in
 // loadtest/k6/lib/world.ts.
 import { Refusal } from '../../embedded/paths.ts'
-import { waitFor } from '../../testing/wait-for.ts'
+import { waitFor } from '../../embedded/wait.ts'
 import { codeOf, destinationOf } from '../k6/lib/world.ts'
 import type { Database, Target, WorkerStatus } from './target.ts'
 

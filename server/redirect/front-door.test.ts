@@ -20,7 +20,7 @@ import {
 } from './front-door.stub.ts'
 import { Turns } from './one-at-a-time.ts'
 import type { Resolver } from './resolve.ts'
-import { waitFor } from '../../testing/wait-for.ts'
+import { waitFor } from '../../embedded/wait.ts'
 import { listen, type Bounds, type ListenerDeps } from './listener.ts'
 
 const closes: (() => Promise<void>)[] = []

@@ -4,7 +4,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { limits } from '../config.ts'
 import { Lease, type Verdict } from '../hits/hit-lease.ts'
 import type { Code } from '../link.ts'
-import { waitFor } from '../../testing/wait-for.ts'
+import { waitFor } from '../../embedded/wait.ts'
 import { stubDeps, type Counted } from './front-door.stub.ts'
 import { listen } from './listener.ts'
 

@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { limits } from '../config.ts'
 import { startApi } from '../links/api.stub.ts'
 import { startTestApp, type ApiAnswer, type TestApp } from '../../testing/app.ts'
-import { guess, randomKey } from '../../testing/guessers.ts'
+import { guess, randomKey } from '../../loadtest/bench/guessers.ts'
 import { freshDatabase, startFaultProxy } from '../../testing/services.ts'
 import { generateKey } from './keys.ts'
 

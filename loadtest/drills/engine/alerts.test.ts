@@ -2,7 +2,7 @@ import { createServer, type Server } from 'node:http'
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { waitFor } from '../../../testing/wait-for.ts'
+import { waitFor } from '../../../embedded/wait.ts'
 import { watchAlerts, type Alerts } from './alerts.ts'
 
 /** What Prometheus answers, in its own form. */

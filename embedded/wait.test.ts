@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { waitFor } from './wait-for.ts'
+import { waitFor } from './wait.ts'
 
 test('answers what the condition answers, once it is truthy', async () => {
   let asked = 0

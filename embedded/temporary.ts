@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto'
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { type Cluster, initCluster, startCluster } from '../embedded/cluster.ts'
+import { type Cluster, initCluster, startCluster } from './cluster.ts'
 import {
   canEnter,
   installBinaries,
@@ -12,9 +12,9 @@ import {
   makeSymlinks,
   nativePackage,
   postgresUser,
-} from '../embedded/postgres-binaries.ts'
-import { type User, family, freePort, isOurs, signalAll } from '../embedded/process.ts'
-import { canInstall, install } from '../embedded/apt.ts'
+} from './postgres-binaries.ts'
+import { type User, family, freePort, isOurs, signalAll } from './process.ts'
+import { canInstall, install } from './apt.ts'
 import {
   type RedisProgram,
   configFileIn,
@@ -22,9 +22,9 @@ import {
   logFileIn,
   redisReady,
   spawnRedis,
-} from '../embedded/redis-process.ts'
-import { lastLines } from '../embedded/paths.ts'
-import { waitFor } from './wait-for.ts'
+} from './redis-process.ts'
+import { lastLines } from './paths.ts'
+import { waitFor } from './wait.ts'
 
 export interface LocalServer {
   readonly url: string
