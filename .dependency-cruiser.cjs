@@ -1,5 +1,5 @@
 // The import rules of the design: rooms by what the system does, one door per library.
-const tests = '(\\.test\\.ts|\\.stub\\.ts)$|^testing/|/model/'
+const tests = '(\\.test\\.ts|\\.stub\\.ts)$|^(testing|contract)/|/(model|acceptance)/'
 
 /** A library may be imported from `door` only. */
 const door = (library, path) => ({
@@ -44,10 +44,35 @@ module.exports = {
       to: { path: '^server/app\\.ts$' },
     },
     {
-      name: 'the-server-does-not-know-its-tests',
+      name: 'nobody-but-tests-knows-tests',
+      severity: 'error',
+      from: { pathNot: tests },
+      to: { path: tests },
+    },
+    {
+      name: 'the-server-stands-alone',
+      comment: 'the image has nothing else',
       severity: 'error',
       from: { path: '^server/', pathNot: tests },
-      to: { path: tests },
+      to: { path: '^(appliance|embedded|grafana|loadtest|prometheus|scripts)/' },
+    },
+    {
+      name: 'what-is-embedded-knows-the-server-alone',
+      comment: 'whoever needs a Postgres, a Redis or a wait stands above it: tests, load, drills, the appliance',
+      severity: 'error',
+      from: { path: '^embedded/', pathNot: tests },
+      to: { path: '^(appliance|grafana|loadtest|prometheus|scripts)/' },
+    },
+    {
+      name: 'the-fault-proxy-needs-three-files',
+      comment: 'those that its container mounts: see docker-compose.yml and faults/containers.ts',
+      severity: 'error',
+      from: { path: '^loadtest/faults/(fault-proxy|proxies-run)\\.ts$' },
+      to: {
+        path: '^[^/]+/',
+        pathNot: '^(loadtest/faults/fault-proxy|embedded/(process|wait))\\.ts$|^node_modules/',
+        dependencyTypesNot: ['type-only'],
+      },
     },
     {
       name: 'only-what-is-installed-with-the-server',

@@ -14,7 +14,8 @@ import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { Refusal, lastLines, readText, shown } from './paths.ts'
 import { type Daemon, daemon, hasEnded, isReadyInTime } from './daemon.ts'
-import { type User, isOurs, start, until } from './process.ts'
+import { type User, isOurs, start } from './process.ts'
+import { until } from './wait.ts'
 
 export interface Cluster {
   readonly binDir: string

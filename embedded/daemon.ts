@@ -2,7 +2,8 @@
 // file, and a word of its command line tells it from a stranger that has its pid by now.
 import type { ChildProcess } from 'node:child_process'
 import { Refusal } from './paths.ts'
-import { family, isOurs, signalAll, stopProcess, until } from './process.ts'
+import { family, isOurs, signalAll, stopProcess } from './process.ts'
+import { until } from './wait.ts'
 
 export type Stopped = 'stopped' | 'was not running' | 'does not stop'
 

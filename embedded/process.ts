@@ -3,7 +3,7 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { closeSync, fchownSync, openSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:net'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { until } from './wait.ts'
 
 /** Empty when there is no such process, or only its zombie. */
 export function commandLine(pid: number): string {
@@ -20,15 +20,6 @@ export function commandLine(pid: number): string {
 /** True when the process lives and its command line has the word: the absolute path of something that only it is given. */
 export function isOurs(pid: number | undefined, word: string): pid is number {
   return pid !== undefined && Number.isInteger(pid) && pid > 1 && commandLine(pid).includes(word)
-}
-
-export async function until(condition: () => boolean | Promise<boolean>, deadlineMs: number, everyMs = 50) {
-  const endMs = performance.now() + deadlineMs
-  for (;;) {
-    if (await condition()) return true
-    if (performance.now() > endMs) return false
-    await sleep(everyMs)
-  }
 }
 
 /** One signal after another, each with its time. False when even the last one did not help. */

@@ -15,14 +15,7 @@ import {
 } from './postgres-binaries.ts'
 import { type User, family, freePort, isOurs, signalAll } from './process.ts'
 import { canInstall, install } from './apt.ts'
-import {
-  type RedisProgram,
-  configFileIn,
-  findRedis,
-  logFileIn,
-  redisReady,
-  spawnRedis,
-} from './redis-process.ts'
+import { type RedisProgram, configFileIn, findRedis, logFileIn, redisReady, spawnRedis } from './redis-process.ts'
 import { lastLines } from './paths.ts'
 import { waitFor } from './wait.ts'
 

@@ -3,7 +3,8 @@ import { existsSync, rmSync, writeFileSync } from 'node:fs'
 import { type Config, ConfigError, loadConfig } from '../server/config.ts'
 import { type Places, Refusal, type Say, makeDataDir, placesIn, readText, shown, writePrivate } from './paths.ts'
 import { startPostgres } from './postgres.ts'
-import { freePort, isOurs, portProblem, until } from './process.ts'
+import { freePort, isOurs, portProblem } from './process.ts'
+import { until } from './wait.ts'
 import { runningPrometheus, startPrometheus } from './prometheus.ts'
 import { startRedis } from './redis.ts'
 import { type RunningServer, fetchOps, isReady, runningServer, startServer } from './server.ts'
@@ -125,7 +126,7 @@ async function sayIfDegraded(server: RunningServer, redis: boolean, say: Say): P
     state = JSON.parse((await fetchOps(server, '/readyz'))?.text || '{}') as typeof state
     return state.postgres !== 'down' && !(redis && state.redis === 'down')
   }
-  if (await until(sound, 10_000, 200).catch(() => true)) return
+  if (await until(sound, 10_000, 200)) return
   say(`It runs, but not everything does: Postgres is ${state.postgres}, Redis is ${state.redis}. See \`make logs\`.`)
 }
 

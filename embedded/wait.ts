@@ -3,10 +3,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 interface Patience {
   readonly deadlineMs?: number
   readonly everyMs?: number
+  /** However slow the machine is, this many times the deadline is the end. */
+  readonly stretch?: number
 }
-
-/** However slow the machine is, this many times the deadline is the end. */
-const mostPatience = 10
 
 /**
  * The first truthy answer of the condition. A condition that throws is asked again; when the time is up, its last
@@ -16,7 +15,7 @@ const mostPatience = 10
  * work, what is waited for is as slow, and a second lasts four.
  */
 export async function waitFor<T>(condition: () => T | Promise<T>, patience: Patience = {}): Promise<NonNullable<T>> {
-  const { deadlineMs = 5000, everyMs = 10 } = patience
+  const { deadlineMs = 5000, everyMs = 10, stretch = 10 } = patience
   const late = Symbol('late')
   let cause: unknown
   let leftMs = deadlineMs
@@ -37,8 +36,15 @@ export async function waitFor<T>(condition: () => T | Promise<T>, patience: Pati
     await sleep(everyMs)
     const nowMs = performance.now()
     // Timers are a millisecond late on any machine.
-    const speed = Math.min(1, Math.max(1 / mostPatience, (everyMs + 2) / (nowMs - answeredMs)))
+    const speed = Math.min(1, Math.max(1 / stretch, (everyMs + 2) / (nowMs - answeredMs)))
     leftMs -= (nowMs - askedMs) * speed
   }
   throw new Error(`not so within ${deadlineMs} ms: ${condition.toString()}`, { cause })
 }
+
+/** Whether it came true in time, by the clock: for what has a second answer, or a promise of so many seconds. */
+export const until = (
+  condition: () => boolean | Promise<boolean>,
+  deadlineMs: number,
+  everyMs = 50,
+): Promise<boolean> => waitFor(condition, { deadlineMs, everyMs, stretch: 1 }).catch(() => false)

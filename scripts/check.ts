@@ -1,9 +1,8 @@
 // `make check`: everything that needs no service, side by side. One line per step; the output only of what failed.
 import { spawn } from 'node:child_process'
-import { existsSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 
-const sources = ['server', 'appliance', 'embedded', 'scripts', 'loadtest'].filter((folder) => existsSync(folder))
+const sources = ['server', 'appliance', 'contract', 'embedded', 'loadtest', 'scripts', 'testing']
 
 /** The slow ones first, so that they do not run alone at the end. What only looks at contents remembers them in .cache. */
 const steps: Readonly<Record<string, readonly string[]>> = {

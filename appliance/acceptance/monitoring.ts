@@ -1,7 +1,7 @@
 // Prometheus sees everything, every query means something, and alerts ring and end.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { dashboards } from '../../grafana/dashboards.ts'
-import { until } from '../../embedded/process.ts'
+import { until } from '../../embedded/wait.ts'
 import { exported } from '../../prometheus/exporters.ts'
 import { metricsIn, rulesIn } from '../../prometheus/promql.ts'
 import { composed, inService } from '../compose.ts'

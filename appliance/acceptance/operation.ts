@@ -1,6 +1,6 @@
 // What whoever runs it does from day to day.
 import { createHash } from 'node:crypto'
-import { until } from '../../embedded/process.ts'
+import { until } from '../../embedded/wait.ts'
 import { composed, docker, idsOf, inService } from '../compose.ts'
 import { down, make, ownerKey, redirects, secrets } from './stand.ts'
 import { check, step } from './steps.ts'

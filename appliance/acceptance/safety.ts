@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { networkInterfaces } from 'node:os'
-import { until } from '../../embedded/process.ts'
+import { until } from '../../embedded/wait.ts'
 import { compose, composed, docker, idsOf, inService } from '../compose.ts'
 import { grafanaPort, ownerKey, port, secrets } from './stand.ts'
 import { check, step } from './steps.ts'

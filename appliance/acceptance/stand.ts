@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { projectDir } from '../../embedded/paths.ts'
-import { until } from '../../embedded/process.ts'
+import { until } from '../../embedded/wait.ts'
 import { compose, composed, docker } from '../compose.ts'
 import { check } from './steps.ts'
 

@@ -1,7 +1,7 @@
 // Redis and Postgres as containers, and a door into an appliance whose networks have none.
 import { docker } from '../../appliance/compose.ts'
 import { Refusal, projectDir } from '../../embedded/paths.ts'
-import { until } from '../../embedded/process.ts'
+import { until } from '../../embedded/wait.ts'
 import type { Address } from './fault-proxy.ts'
 import type { ProxiesOrder } from './proxies.ts'
 import type { Service } from './services.ts'
@@ -70,11 +70,11 @@ export async function openDoor<Name extends string>(order: DoorOrder<Name>): Pro
       names.map((each, n) => [each, { ...targets[each], at: { host: '0.0.0.0', port: inner(n) } }]),
     ),
   }
-  const folders = ['loadtest/faults', 'embedded', 'testing']
+  const mounted = ['loadtest/faults', 'embedded/process.ts', 'embedded/wait.ts']
   await dockered([
     ...['run', '--detach', '--name', name, '--label', label, '--user', '1000:1000', '--read-only', '--memory', '256m'],
     ...['--cap-drop', 'ALL', '--security-opt', 'no-new-privileges:true'],
-    ...folders.flatMap((folder) => ['--volume', `${projectDir}/${folder}:/app/${folder}:ro`]),
+    ...mounted.flatMap((path) => ['--volume', `${projectDir}/${path}:/app/${path}:ro`]),
     ...names.flatMap((_, n) => ['--publish', `127.0.0.1::${inner(n)}`]),
     ...[image, 'node', '--no-warnings', 'loadtest/faults/proxies-run.ts', JSON.stringify(told)],
   ])

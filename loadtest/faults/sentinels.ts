@@ -9,13 +9,7 @@ import { join } from 'node:path'
 import { daemon } from '../../embedded/daemon.ts'
 import { freePort, start } from '../../embedded/process.ts'
 import { askRedis, configFileIn } from '../../embedded/redis-process.ts'
-import {
-  dieWithMe,
-  newPassword,
-  redisProgram,
-  startLocalRedis,
-  type LocalServer,
-} from '../../embedded/temporary.ts'
+import { dieWithMe, newPassword, redisProgram, startLocalRedis, type LocalServer } from '../../embedded/temporary.ts'
 import { waitFor } from '../../embedded/wait.ts'
 import { startFaultProxy, type FaultProxy } from './fault-proxy.ts'
 

@@ -2,7 +2,7 @@
 import type { Daemon } from '../../embedded/daemon.ts'
 import { type Places, Refusal, readJson } from '../../embedded/paths.ts'
 import { postgresDaemon, postgresVersion, startPostgres } from '../../embedded/postgres.ts'
-import { until } from '../../embedded/process.ts'
+import { until } from '../../embedded/wait.ts'
 import { askRedis } from '../../embedded/redis-process.ts'
 import { redisDaemon, startRedis } from '../../embedded/redis.ts'
 

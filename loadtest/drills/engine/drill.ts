@@ -1,6 +1,6 @@
 // What a drill is: a hypothesis with numbers; how it is run, and what is known of it afterwards.
 import type { Check } from '../../report/report.ts'
-import { until } from '../../../embedded/process.ts'
+import { until } from '../../../embedded/wait.ts'
 import type { Ringing } from './alerts.ts'
 import type { Appliance } from './appliance.ts'
 import type { Load, LoadGroup } from './load.ts'
@@ -129,7 +129,5 @@ export const secondsOf = ({ fault }: Drill, { short }: Pick<Options, 'short'>): 
 export class Doubt extends Error {}
 
 /** In time. A look that fails is one that does not prove it. */
-export function proven(check: () => Promise<boolean> | boolean, deadlineMs: number): Promise<boolean> {
-  const look = async (): Promise<boolean> => check()
-  return until(() => look().catch(() => false), deadlineMs, 20)
-}
+export const proven = (check: () => Promise<boolean> | boolean, deadlineMs: number): Promise<boolean> =>
+  until(check, deadlineMs, 20)

@@ -1,7 +1,7 @@
 // The links of a drill: in Postgres, and in Redis where the drill wants them there.
 import { setTimeout as pause } from 'node:timers/promises'
 import { docker } from '../../../appliance/compose.ts'
-import { until } from '../../../embedded/process.ts'
+import { until } from '../../../embedded/wait.ts'
 import { linkKey } from '../../../server/coherence/schema.ts'
 import type { Code } from '../../../server/link.ts'
 import { ask } from '../../bench/ask.ts'
