@@ -4,9 +4,9 @@ import { execFile } from 'node:child_process'
 import { existsSync, mkdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { promisify } from 'node:util'
-import { openPostgres } from '../server/connections/postgres.ts'
 import { type Places, Refusal, type Say, projectDir, readJson, shown, writeJson } from './paths.ts'
 import { startPostgres, stopPostgres, stoppedData } from './postgres.ts'
+import { withSql } from './sql.ts'
 
 const stamp = (): string => new Date().toISOString().replace(/[-:]|\.\d+/g, '')
 
@@ -73,11 +73,9 @@ export async function restore(places: Places, env: NodeJS.ProcessEnv, say: Say):
 /** A folder put back is the database of then, bit by bit: only a new epoch tells caches and codes that time went back. */
 async function beginNewEpoch(places: Places): Promise<void> {
   const { url } = await startPostgres(places, 1, () => undefined)
-  const db = openPostgres({ url, name: 'quicklink-restore', maxConnections: 1, connectMs: 5000, queryMs: 10_000, onError: () => undefined }) // prettier-ignore
   try {
-    await db.query('update ql_meta set epoch = gen_random_uuid()')
+    await withSql(url, (sql) => sql.query('update ql_meta set epoch = gen_random_uuid()'))
   } finally {
-    await db.close()
     await stopPostgres(places)
   }
 }

@@ -13,8 +13,8 @@ import {
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { Refusal, lastLines, readText, shown } from './paths.ts'
-import { type Daemon, daemon, hasEnded, isReadyInTime } from './daemon.ts'
-import { type User, isOurs, start } from './process.ts'
+import { type Daemon, type User, daemon, hasEnded, isReadyInTime, start } from './daemon.ts'
+import { isOurs } from './process.ts'
 import { until } from './wait.ts'
 
 export interface Cluster {
@@ -106,7 +106,8 @@ function hasOrphans(dataDir: string): boolean {
 
 export interface StartCluster {
   readonly port: number
-  readonly settings: readonly (readonly [name: string, value: string, ...why: string[]])[]
+  /** As `name=value`. */
+  readonly settings: readonly string[]
   readonly detached: boolean
   readonly deadlineMs?: number
 }
@@ -116,8 +117,7 @@ export async function startCluster(cluster: Cluster, options: StartCluster): Pro
   const { dataDir, binDir, logFile, user } = cluster
   await clearRemains(dataDir)
   const file = join(binDir, 'postgres')
-  const args = ['-D', dataDir, '-p', String(options.port)]
-  for (const [name, value] of options.settings) args.push('-c', `${name}=${value}`)
+  const args = ['-D', dataDir, '-p', String(options.port), ...options.settings.flatMap((each) => ['-c', each])]
   const child = await start({ file, args, cwd: dirname(dataDir), env, logFile, detached: options.detached, user })
   // What pg_ctl looks at, too. After a crash, recovery comes first and may take its time.
   const ready = (): boolean => {

@@ -1,9 +1,55 @@
-// A program of ours in the background: ready, stopped, killed, paused. Whoever asks need not have started it: its pid is in a
-// file, and a word of its command line tells it from a stranger that has its pid by now.
-import type { ChildProcess } from 'node:child_process'
+// A program of ours in the background: started, ready, paused, stopped, killed. Whoever asks need not have started it: its
+// pid is in a file, and a word of its command line tells it from a stranger that has its pid by now.
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { closeSync, fchownSync, openSync } from 'node:fs'
 import { Refusal } from './paths.ts'
-import { family, isOurs, signalAll, stopProcess } from './process.ts'
+import { isOurs } from './process.ts'
 import { until } from './wait.ts'
+
+/** Whom a process runs as; undefined ids mean: as ourselves. */
+export interface User {
+  readonly uid: number
+  readonly gid: number
+}
+
+interface Start {
+  readonly file: string
+  readonly args: string[]
+  readonly cwd: string
+  readonly env: NodeJS.ProcessEnv
+  readonly logFile: string
+  /** In a session of its own: neither the end of the terminal nor Ctrl-C reaches it. */
+  readonly detached: boolean
+  readonly user?: User | undefined
+}
+
+export type Started = ChildProcess & { readonly pid: number }
+
+export async function start({ file, args, logFile, user, ...how }: Start): Promise<Started> {
+  const log = openSync(logFile, 'a', 0o600)
+  try {
+    // It opens it anew itself, later.
+    if (user) fchownSync(log, user.uid, user.gid)
+    const child = spawn(file, args, { ...how, stdio: ['ignore', log, log], ...user })
+    await new Promise((resolve, reject) => child.once('spawn', resolve).once('error', reject))
+    child.unref()
+    return child as Started
+  } finally {
+    closeSync(log)
+  }
+}
+
+export const hasEnded = ({ exitCode, signalCode }: ChildProcess): boolean => exitCode !== null || signalCode !== null
+
+/** False when it ended, or was not ready in time. */
+export async function isReadyInTime(
+  child: ChildProcess,
+  ready: () => boolean | Promise<boolean>,
+  deadlineMs: number,
+  everyMs = 20,
+): Promise<boolean> {
+  return (await until(async () => hasEnded(child) || (await ready()), deadlineMs, everyMs)) && !hasEnded(child)
+}
 
 export type Stopped = 'stopped' | 'was not running' | 'does not stop'
 
@@ -24,7 +70,7 @@ interface Traits {
   readonly pid: () => number | undefined
   readonly word: string
   /** That ask it to end, each with its milliseconds. */
-  readonly signals: readonly [NodeJS.Signals, number][]
+  readonly signals: readonly (readonly [NodeJS.Signals, number])[]
 }
 
 export function daemon({ pid: recorded, word, signals }: Traits): Daemon {
@@ -42,7 +88,13 @@ export function daemon({ pid: recorded, word, signals }: Traits): Daemon {
     async stop() {
       const known = pid()
       if (known === undefined) return 'was not running'
-      return (await stopProcess(known, word, [...signals, ['SIGKILL', 5000]])) ? 'stopped' : 'does not stop'
+      // What is paused does not hear.
+      await signal('SIGCONT')
+      for (const [name, waitMs] of [...signals, ['SIGKILL', 5000] as const]) {
+        if (isOurs(known, word)) signalAll([known], name)
+        if (await until(() => !isOurs(known, word), waitMs)) return 'stopped'
+      }
+      return 'does not stop'
     },
     async kill() {
       await signal('SIGKILL')
@@ -53,14 +105,19 @@ export function daemon({ pid: recorded, word, signals }: Traits): Daemon {
   }
 }
 
-export const hasEnded = ({ exitCode, signalCode }: ChildProcess): boolean => exitCode !== null || signalCode !== null
+/** It and its children. */
+export function family(pid: number): number[] {
+  const table = spawnSync('ps', ['-axo', 'pid=,ppid='], { encoding: 'utf8' }).stdout.trim().split('\n')
+  const rows = table.map((row) => row.trim().split(/\s+/).map(Number))
+  return [pid, ...rows.filter(([, parent]) => parent === pid).map(([child]) => child as number)]
+}
 
-/** False when it ended, or was not ready in time. */
-export async function isReadyInTime(
-  child: ChildProcess,
-  ready: () => boolean | Promise<boolean>,
-  deadlineMs: number,
-  everyMs = 20,
-): Promise<boolean> {
-  return (await until(async () => hasEnded(child) || (await ready()), deadlineMs, everyMs)) && !hasEnded(child)
+export function signalAll(pids: readonly number[], signal: NodeJS.Signals): void {
+  for (const pid of pids) {
+    try {
+      process.kill(pid, signal)
+    } catch {
+      // Gone already.
+    }
+  }
 }

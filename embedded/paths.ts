@@ -1,4 +1,5 @@
 // Where things are, and small files that only their owner may read.
+import { randomBytes } from 'node:crypto'
 import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
 import { join, relative, resolve } from 'node:path'
 
@@ -11,23 +12,9 @@ export type Say = (line: string) => void
 
 export const projectDir = resolve(import.meta.dirname, '..')
 
-export interface Places {
-  readonly dataDir: string
-  readonly logFile: string
-  readonly ownerKeyFile: string
-  readonly modeFile: string
-  readonly lockFile: string
-  readonly serverFile: string
-  readonly databaseUrlFile: string
-  readonly redisUrlFile: string
-  readonly postgresDir: string
-  readonly postgresFile: string
-  readonly redisDir: string
-  readonly redisFile: string
-  readonly aptLogFile: string
-}
+export type Places = Readonly<ReturnType<typeof placesIn>>
 
-export function placesIn(dataDir: string): Places {
+export function placesIn(dataDir: string) {
   const dir = resolve(projectDir, dataDir)
   return {
     dataDir: dir,
@@ -62,6 +49,9 @@ export function writePrivate(path: string, text: string): void {
   writeFileSync(`${path}.new`, text, { mode: 0o600 })
   renameSync(`${path}.new`, path)
 }
+
+/** Of letters that need no quotes anywhere. */
+export const newPassword = (): string => randomBytes(24).toString('base64url')
 
 export const writeJson = (path: string, value: unknown): void => {
   writePrivate(path, `${JSON.stringify(value, null, 2)}\n`)

@@ -17,7 +17,7 @@ import {
 import { createRequire } from 'node:module'
 import { basename, dirname, join, relative } from 'node:path'
 import { Refusal } from './paths.ts'
-import type { User } from './process.ts'
+import type { User } from './daemon.ts'
 
 const require = createRequire(import.meta.url)
 

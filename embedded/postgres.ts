@@ -2,18 +2,18 @@
 //
 //   settings file ──▶ programs copied ──▶ initdb ──▶ started ──▶ role and database
 // Each step is done if it is not done yet, so that a start that was killed anywhere is finished by the next one.
-import { createHash, randomBytes } from 'node:crypto'
+import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { connectionsPerWorker } from '../server/connections/databases.ts'
-import { openPostgres } from '../server/connections/postgres.ts'
 import { type Cluster, exists, initCluster, majorOf, clusterDaemon, running, startCluster } from './cluster.ts'
-import { type Daemon, type Stopped } from './daemon.ts'
+import type { Daemon, Stopped, User } from './daemon.ts'
 import {
   type Places,
   Refusal,
   type Say,
   makeDataDir,
+  newPassword,
   projectDir,
   readJson,
   rotate,
@@ -28,7 +28,8 @@ import {
   nativePackage,
   postgresUser,
 } from './postgres-binaries.ts'
-import { type User, freePort } from './process.ts'
+import { freePort } from './process.ts'
+import { withSql } from './sql.ts'
 
 interface Settings {
   /** Where programs and data live. */
@@ -42,7 +43,10 @@ interface Settings {
 
 const logName = 'postgres.log'
 
-const serverSettings = (home: string, workers: number): (readonly [name: string, value: string, why: string])[] => [
+const serverSettings = (
+  home: string,
+  workers: number,
+): readonly (readonly [name: string, value: string, why: string])[] => [
   ['listen_addresses', '127.0.0.1', 'nobody but this machine needs it'],
   ['unix_socket_directories', '', 'no socket in a folder that everybody shares'],
   ['password_encryption', 'scram-sha-256', 'the password itself is never stored or sent'],
@@ -67,12 +71,7 @@ const serverSettings = (home: string, workers: number): (readonly [name: string,
   ['log_checkpoints', 'off', 'the log has what needs a person'],
 ]
 
-export interface RunningPostgres {
-  readonly url: string
-  readonly port: number
-}
-
-export async function startPostgres(places: Places, workers: number, say: Say): Promise<RunningPostgres> {
+export async function startPostgres(places: Places, workers: number, say: Say): Promise<{ url: string }> {
   const user = postgresUser()
   const settings = await readSettings(places, user, say)
   const cluster = clusterOf(settings, user)
@@ -91,16 +90,17 @@ export async function startPostgres(places: Places, workers: number, say: Say): 
   refuseOtherMajor(cluster.dataDir)
   rotate(cluster.logFile)
   const port = await freePort(settings.port)
-  await startCluster(cluster, { port, settings: serverSettings(settings.home, workers), detached: true })
+  const given = serverSettings(settings.home, workers).map(([name, value]) => `${name}=${value}`)
+  await startCluster(cluster, { port, settings: given, detached: true })
   return finish(places, settings, port)
 }
 
-async function finish(places: Places, settings: Settings, port: number): Promise<RunningPostgres> {
+async function finish(places: Places, settings: Settings, port: number): Promise<{ url: string }> {
   if (port !== settings.port) writeJson(places.postgresFile, { ...settings, port })
   await makeDatabase(urlOf('postgres', settings.superuserPassword, port, 'postgres'), settings.password)
   const url = urlOf('quicklink', settings.password, port, 'quicklink')
   writePrivate(places.databaseUrlFile, `${url}\n`)
-  return { url, port }
+  return { url }
 }
 
 const urlOf = (role: string, password: string, port: number, database: string): string =>
@@ -118,8 +118,7 @@ async function readSettings(places: Places, user: User | undefined, say: Say): P
   if (known?.home && known.password && known.superuserPassword && known.port) return known as Settings
   makeDataDir(places)
   const home = chooseHome(places, user, say)
-  const password = (): string => randomBytes(24).toString('base64url')
-  const settings = { home, port: await freePort(), superuserPassword: password(), password: password() }
+  const settings = { home, port: await freePort(), superuserPassword: newPassword(), password: newPassword() }
   writeJson(places.postgresFile, settings)
   return settings
 }
@@ -147,57 +146,49 @@ function refuseOtherMajor(dataDir: string): void {
   )
 }
 
-async function makeDatabase(adminUrl: string, password: string): Promise<void> {
-  const onError = (): undefined => undefined
-  const admin = openPostgres({ url: adminUrl, name: 'quicklink-up', maxConnections: 1, connectMs: 5000, queryMs: 60_000, onError }) // prettier-ignore
-  try {
-    // The password is of our own making (base64url): nothing in it needs quoting.
+const makeDatabase = (adminUrl: string, password: string): Promise<void> =>
+  withSql(adminUrl, async (admin) => {
+    // The password is of our own making: nothing in it needs quoting.
     const [role] = await admin.query("select 1 from pg_roles where rolname = 'quicklink'")
     if (!role) await admin.query(`create role quicklink login password '${password}'`)
     const [database] = await admin.query("select 1 from pg_database where datname = 'quicklink'")
     if (!database) await admin.query('create database quicklink owner quicklink')
-  } finally {
-    await admin.close()
-  }
-}
+  })
 
-export const postgresDaemon = ({ postgresFile, postgresDir }: Places): Daemon =>
-  clusterDaemon(join(readJson<Settings>(postgresFile)?.home ?? postgresDir, 'data'))
+const homeOf = ({ postgresFile, postgresDir }: Places): string => readJson<Settings>(postgresFile)?.home ?? postgresDir
+const dataOf = (places: Places): string => join(homeOf(places), 'data')
+
+export const postgresDaemon = (places: Places): Daemon => clusterDaemon(dataOf(places))
 
 export const stopPostgres = (places: Places): Promise<Stopped> => postgresDaemon(places).stop()
 
 /** While it runs. */
 export function rotatePostgresLog(places: Places): void {
-  const home = readJson<Settings>(places.postgresFile)?.home
-  const server = home && running(join(home, 'data'))
-  if (!server || !rotate(join(home, logName))) return
+  const server = running(dataOf(places))
+  if (!server || !rotate(join(homeOf(places), logName))) return
   // What pg_ctl does for `logrotate`.
-  writeFileSync(join(home, 'data', 'logrotate'), '')
+  writeFileSync(join(dataOf(places), 'logrotate'), '')
   process.kill(server.pid, 'SIGUSR1')
 }
 
 /** The data folder of a Postgres that is down. */
 export function stoppedData(places: Places, command: string): string {
-  const home = readJson<Settings>(places.postgresFile)?.home
-  const data = home && join(home, 'data')
-  if (!data || !exists(data))
+  const data = dataOf(places)
+  if (!exists(data))
     throw new Refusal(`There is no database here yet: \`make up\` and \`make down\`, then \`${command}\`.`)
   if (running(data)) throw new Refusal(`Postgres is running: \`make down\` first, then \`${command}\`.`)
   return data
 }
 
 export async function postgresVersion(places: Places): Promise<{ version: string; port: number } | undefined> {
-  const settings = readJson<Settings>(places.postgresFile)
-  const server = settings?.home ? running(join(settings.home, 'data')) : undefined
-  if (!server || !settings?.password) return undefined
-  const url = urlOf('quicklink', settings.password, server.port, 'quicklink')
-  const db = openPostgres({ url, name: 'quicklink-status', maxConnections: 1, connectMs: 2000, queryMs: 2000, onError: () => undefined }) // prettier-ignore
-  try {
-    const [row] = await db.query<{ version: string }>("select current_setting('server_version') as version")
-    return { version: row?.version ?? 'unknown', port: server.port }
-  } catch (error) {
-    return { version: `does not answer: ${(error as Error).message}`, port: server.port }
-  } finally {
-    await db.close()
-  }
+  const server = running(dataOf(places))
+  const password = readJson<Settings>(places.postgresFile)?.password
+  if (!server || !password) return undefined
+  const ask = "select current_setting('server_version') as version"
+  const version = await withSql(
+    urlOf('quicklink', password, server.port, 'quicklink'),
+    async (sql) => (await sql.query<{ version: string }>(ask))[0]?.version ?? 'unknown',
+    { connectMs: 2000, queryMs: 2000 },
+  ).catch((error: unknown) => `does not answer: ${(error as Error).message}`)
+  return { version, port: server.port }
 }

@@ -7,7 +7,7 @@ import { afterEach, expect, test } from 'vitest'
 import { waitFor } from './wait.ts'
 import { daemon, hasEnded, isReadyInTime } from './daemon.ts'
 import { makeSymlinks } from './postgres-binaries.ts'
-import { freePort, isOurs, portProblem, stopProcess } from './process.ts'
+import { freePort, isOurs, portProblem } from './process.ts'
 
 /** Its state begins with T: by `ps`, which also knows systems without /proc. */
 const isPaused = (pid = 0): boolean =>
@@ -18,44 +18,54 @@ afterEach(() => {
   for (const release of releases.splice(0)) release()
 })
 
-test('a process is ours only while it lives and its command line says so', async () => {
-  const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)', 'word-of-ours'])
+/** A child of the test's own, that has its word. */
+function spawned(code: string, word: string, ...signals: [NodeJS.Signals, number][]) {
+  const child = spawn(process.execPath, ['-e', code, word])
   releases.push(() => child.kill('SIGKILL'))
+  return { child, ours: daemon({ pid: () => child.pid, word, signals }) }
+}
+
+test('a process is ours only while it lives and its command line says so', async () => {
+  const { child, ours } = spawned('setInterval(() => {}, 1000)', 'word-of-ours', ['SIGTERM', 5000])
   expect(isOurs(child.pid, 'word-of-ours')).toBe(true)
   expect(isOurs(child.pid, 'word-of-others')).toBe(false)
-  expect(await stopProcess(child.pid ?? 0, 'word-of-ours', [['SIGTERM', 5000]])).toBe(true)
+  expect(await ours.stop()).toBe('stopped')
   expect(isOurs(child.pid, 'word-of-ours')).toBe(false)
+  await waitFor(() => child.signalCode === 'SIGTERM')
 })
 
 test('a process that belongs to somebody else gets no signal', async () => {
-  expect(await stopProcess(process.pid, 'word-of-ours', [['SIGKILL', 1000]])).toBe(true)
+  const strange = daemon({ pid: () => process.pid, word: 'word-of-ours', signals: [['SIGKILL', 1000]] })
+  expect(await strange.stop()).toBe('was not running')
 })
 
 test('one that ignores the polite signal gets the next', async () => {
-  const child = spawn(process.execPath, [
-    '-e',
-    'process.on("SIGTERM", () => {}); console.log(1); setInterval(() => {}, 1e3)',
-    'deaf',
-  ])
-  releases.push(() => child.kill('SIGKILL'))
+  const deaf = 'process.on("SIGTERM", () => {}); console.log(1); setInterval(() => {}, 1e3)'
+  const { child, ours } = spawned(deaf, 'deaf', ['SIGTERM', 200])
   await new Promise((resolve) => child.stdout.once('data', resolve))
-  expect(await stopProcess(child.pid ?? 0, 'deaf', [['SIGTERM', 200], ['SIGKILL', 5000]])).toBe(true) // prettier-ignore
+  expect(await ours.stop()).toBe('stopped')
+  await waitFor(() => child.signalCode === 'SIGKILL')
+})
+
+test('one that is paused is woken to end in its own way', async () => {
+  const { child, ours } = spawned('setInterval(() => {}, 1000)', 'word-of-paused', ['SIGTERM', 60_000])
+  await ours.pause()
+  await waitFor(() => isPaused(child.pid))
+  expect(await ours.stop()).toBe('stopped')
+  await waitFor(() => child.signalCode === 'SIGTERM')
 })
 
 test('a daemon is what its pid and its word say: paused, resumed and killed, and a stranger with its pid is not touched', async () => {
-  const child = spawn(process.execPath, ['-e', 'setInterval(() => console.log(1), 5)', 'word-of-daemon'])
-  releases.push(() => child.kill('SIGKILL'))
+  const { child, ours } = spawned('setInterval(() => console.log(1), 5)', 'word-of-daemon')
   let heard = 0
   child.stdout.on('data', () => heard++)
-  const signals: [NodeJS.Signals, number][] = [['SIGTERM', 5000]]
-  const ours = daemon({ pid: () => child.pid, word: 'word-of-daemon', signals })
   await waitFor(() => heard > 0)
   expect(ours.pid()).toBe(child.pid)
   await ours.pause()
   await waitFor(() => isPaused(child.pid))
   await ours.resume()
   await waitFor(() => !isPaused(child.pid))
-  const stranger = daemon({ pid: () => process.pid, word: 'word-of-daemon', signals })
+  const stranger = daemon({ pid: () => process.pid, word: 'word-of-daemon', signals: [] })
   expect(stranger.pid()).toBeUndefined()
   await stranger.kill()
   expect(await stranger.stop()).toBe('was not running')

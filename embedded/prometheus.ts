@@ -4,8 +4,8 @@ import { mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parse } from 'yaml'
 import { type Places, type Say, lastLines, projectDir, readJson, rotate, shown, writeJson } from './paths.ts'
-import { type Daemon, type Stopped, daemon, isReadyInTime } from './daemon.ts'
-import { freePort, start } from './process.ts'
+import { type Daemon, type Stopped, daemon, isReadyInTime, start } from './daemon.ts'
+import { freePort } from './process.ts'
 import { onPath } from './redis-process.ts'
 
 export interface RunningPrometheus {

@@ -1,12 +1,11 @@
 // A Redis or Valkey process of our own. Used by `make up` and by the tests.
-import { type ChildProcess, spawnSync } from 'node:child_process'
+import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { accessSync, constants, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { delimiter, join } from 'node:path'
-import { isReadyInTime } from './daemon.ts'
+import { type Started, isReadyInTime, start } from './daemon.ts'
 import { projectDir } from './paths.ts'
-import { start } from './process.ts'
 
 export interface RedisProgram {
   readonly file: string
@@ -94,7 +93,7 @@ export function quicklinkUser(password: string): string[] {
 }
 
 /** Spawned; ready when `redisReady` says so. */
-export function spawnRedis(options: StartRedis): Promise<ChildProcess & { readonly pid: number }> {
+export function spawnRedis(options: StartRedis): Promise<Started> {
   mkdirSync(options.dir, { recursive: true, mode: 0o700 })
   const { file, dir, detached } = options
   return start({
@@ -109,7 +108,7 @@ export function spawnRedis(options: StartRedis): Promise<ChildProcess & { readon
 }
 
 /** A snapshot is loaded first: until then it answers LOADING. False when it ended, or not in time. */
-export function redisReady(child: ChildProcess, port: number, password: string, deadlineMs: number) {
+export function redisReady(child: Started, port: number, password: string, deadlineMs: number) {
   return isReadyInTime(child, async () => (await askRedis(port, password, 'PING')) === '+PONG', deadlineMs, 10)
 }
 

@@ -1,8 +1,17 @@
 // The Redis of `make up`. QuickLink serves without it, slower: so whatever is wrong here is said, and never stops a start.
-import { randomBytes } from 'node:crypto'
 import { existsSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Places, type Say, lastLines, readJson, rotate, shown, writeJson, writePrivate } from './paths.ts'
+import {
+  type Places,
+  type Say,
+  lastLines,
+  newPassword,
+  readJson,
+  rotate,
+  shown,
+  writeJson,
+  writePrivate,
+} from './paths.ts'
 import { type Daemon, type Stopped, daemon } from './daemon.ts'
 import { freePort } from './process.ts'
 import { canInstall, install, removePolicy } from './apt.ts'
@@ -46,7 +55,6 @@ export async function startRedis(
   await stopRedis(places)
   const program = await programFor(places, say)
   if (!program) return undefined
-  const newPassword = (): string => randomBytes(24).toString('base64url')
   const { password = newPassword(), quicklinkPassword = newPassword() } = known ?? {}
   const port = await freePort(known?.port)
   const settings = { port, password, quicklinkPassword, lines: given ?? known?.lines ?? [] }

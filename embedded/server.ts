@@ -1,8 +1,7 @@
 // The QuickLink server as a background process.
 import { join } from 'node:path'
 import { type Places, Refusal, lastLines, projectDir, readJson, rotate, shown, writeJson } from './paths.ts'
-import { type Daemon, type Stopped, daemon, hasEnded, isReadyInTime } from './daemon.ts'
-import { start } from './process.ts'
+import { type Daemon, type Stopped, daemon, hasEnded, isReadyInTime, start } from './daemon.ts'
 
 const mainFile = join(projectDir, 'server', 'main.ts')
 /** What a server of our own is started with, besides. */

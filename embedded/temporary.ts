@@ -1,10 +1,12 @@
-// Real servers as child processes of the tests, in folders that go with them.
+// Servers for an hour, for tests, measurements and drills: child processes, in folders that go with them.
 import { execFileSync, spawn } from 'node:child_process'
-import { randomBytes } from 'node:crypto'
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { canInstall, install } from './apt.ts'
 import { type Cluster, initCluster, startCluster } from './cluster.ts'
+import { type Daemon, type User, daemon } from './daemon.ts'
+import { lastLines, newPassword } from './paths.ts'
 import {
   canEnter,
   installBinaries,
@@ -13,29 +15,19 @@ import {
   nativePackage,
   postgresUser,
 } from './postgres-binaries.ts'
-import { type User, family, freePort, isOurs, signalAll } from './process.ts'
-import { canInstall, install } from './apt.ts'
+import { freePort } from './process.ts'
 import { type RedisProgram, configFileIn, findRedis, logFileIn, redisReady, spawnRedis } from './redis-process.ts'
-import { lastLines } from './paths.ts'
-import { waitFor } from './wait.ts'
 
-export interface LocalServer {
+export interface LocalServer extends Omit<Daemon, 'pid'> {
   readonly url: string
   readonly port: number
   readonly pid: number
+  /** Of its command line. */
+  readonly word: string
   readonly dir: string
-  /** As an operator stops it; Redis writes its snapshot. */
-  stop(): Promise<void>
-  /** SIGKILL, for Postgres to all of its processes. */
-  kill(): Promise<void>
-  /** SIGSTOP: connections stay open, nothing answers. */
-  pause(): void
-  resume(): void
   /** After `stop` or `kill`: on the same port, with the same password, from what is in its folder now. */
   restart(): Promise<void>
 }
-
-export const newPassword = (): string => randomBytes(18).toString('base64url')
 
 /** A temporary folder that the user of Postgres can walk through. */
 export function makeRunDir(user: User | undefined, purpose = 'test'): string {
@@ -44,6 +36,8 @@ export function makeRunDir(user: User | undefined, purpose = 'test'): string {
   chmodSync(dir, user ? 0o711 : 0o700)
   return dir
 }
+
+export const removeDir = (dir: string): void => rmSync(dir, { recursive: true, force: true, maxRetries: 5 })
 
 /**
  * Ends the process and removes the folder when this process dies without doing so (SIGKILL, a crash): a shell waits for
@@ -60,42 +54,34 @@ export function dieWithMe(pid: number | undefined, dir = ''): () => void {
   return () => janitor.kill('SIGKILL')
 }
 
-interface Running {
-  readonly pid: number
-  readonly port: number
-  /** Of the command line: what tells it from a stranger that got its pid. */
-  readonly word: string
-  readonly callOff: () => void
+interface Served extends Pick<LocalServer, 'url' | 'port' | 'word' | 'dir'> {
+  readonly stopSignal: NodeJS.Signals
+  /** Its pid, when it answers. */
+  start(): Promise<number>
 }
 
-/** What Redis and Postgres have in common, over their ways to start and to list their processes. */
-async function serve(
-  dir: string,
-  startOn: (port: number | undefined) => Promise<Running>,
-  traits: { url: (port: number) => string; stopSignal: NodeJS.Signals; family: (pid: number) => number[] },
-): Promise<LocalServer> {
-  let now = await startOn(undefined)
-  const { port } = now
-  const end = async (signal: NodeJS.Signals, pids: number[]): Promise<void> => {
-    now.callOff()
-    if (!isOurs(now.pid, now.word)) return
-    signalAll(pids, signal)
-    signalAll(pids, 'SIGCONT')
-    await waitFor(() => !isOurs(now.pid, now.word), { deadlineMs: 20_000 })
-  }
+export async function serve({ start, stopSignal, ...where }: Served): Promise<LocalServer> {
+  let pid = await start()
+  let callOff = dieWithMe(pid)
+  const running = daemon({ pid: () => pid, word: where.word, signals: [[stopSignal, 20_000]] })
   return {
-    url: traits.url(port),
-    port,
-    dir,
+    ...running,
+    ...where,
     get pid() {
-      return now.pid
+      return pid
     },
-    stop: () => end(traits.stopSignal, [now.pid]),
-    kill: () => end('SIGKILL', traits.family(now.pid)),
-    pause: () => signalAll(traits.family(now.pid), 'SIGSTOP'),
-    resume: () => signalAll(traits.family(now.pid), 'SIGCONT'),
+    stop() {
+      callOff()
+      return running.stop()
+    },
+    kill() {
+      callOff()
+      return running.kill()
+    },
     async restart() {
-      now = await startOn(port)
+      callOff()
+      pid = await start()
+      callOff = dieWithMe(pid)
     },
   }
 }
@@ -110,22 +96,16 @@ export interface LocalRedisOptions {
 
 export async function startLocalRedis(options: LocalRedisOptions): Promise<LocalServer> {
   const { file } = await redisProgram()
-  const { dir, password = newPassword(), config = [] } = options
-  const startOn = async (again: number | undefined): Promise<Running> => {
-    const port = again ?? options.port ?? (await freePort())
-    // One password for both users: by the URL a server is QuickLink, by the password alone a test is the operator.
-    const users = { password, quicklinkPassword: password }
-    const child = await spawnRedis({ file, dir, port, ...users, lines: config, detached: false })
-    const callOff = dieWithMe(child.pid)
-    if (await redisReady(child, port, password, 20_000)) {
-      return { pid: child.pid, port, word: configFileIn(dir), callOff }
-    }
-    callOff()
+  const { dir, port = await freePort(), password = newPassword(), config: lines = [] } = options
+  // One password for both users: by the URL a server is QuickLink, by the password alone a test is the operator.
+  const url = `redis://quicklink:${password}@127.0.0.1:${port}`
+  const start = async (): Promise<number> => {
+    const child = await spawnRedis({ file, dir, port, password, quicklinkPassword: password, lines, detached: false })
+    if (await redisReady(child, port, password, 20_000)) return child.pid
     child.kill('SIGKILL')
     throw new Error(`redis-server did not start on port ${port}:\n${lastLines(logFileIn(dir), 10)}`)
   }
-  const url = (port: number): string => `redis://quicklink:${password}@127.0.0.1:${port}`
-  return serve(dir, startOn, { url, stopSignal: 'SIGTERM', family: (pid) => [pid] })
+  return serve({ url, port, word: configFileIn(dir), dir, stopSignal: 'SIGTERM', start })
 }
 
 export async function redisProgram(): Promise<RedisProgram> {
@@ -150,7 +130,7 @@ export async function postgres15BinDir(): Promise<string | undefined> {
 }
 
 /** In place where Postgres' user can enter node_modules, else a copy. */
-export function localBinDir(runDir: string, user: User | undefined): string {
+function localBinDir(runDir: string, user: User | undefined): string {
   const { dir } = nativePackage()
   if (!canEnter(join(dir, 'bin'), user)) return installBinaries(join(runDir, 'postgres'))
   makeSymlinks(dir)
@@ -171,31 +151,29 @@ export interface LocalPostgresOptions {
   readonly settings?: readonly string[]
 }
 
-// fsync off: the tests kill processes, not machines. What was committed is with the kernel by then.
 const testSettings = [
-  ['fsync', 'off'],
-  ['full_page_writes', 'off'],
-  ['listen_addresses', '127.0.0.1'],
-  ['unix_socket_directories', ''],
-  ['max_connections', '300'],
-  ['shared_buffers', '64MB'],
-  ['timezone', 'UTC'],
-] as const
+  // The tests kill processes, not machines: what was committed is with the kernel by then.
+  'fsync=off',
+  'full_page_writes=off',
+  'listen_addresses=127.0.0.1',
+  'unix_socket_directories=',
+  'max_connections=300',
+  'shared_buffers=64MB',
+  'timezone=UTC',
+]
 
 export async function startLocalPostgres(options: LocalPostgresOptions): Promise<LocalServer> {
+  const { dir, port = await freePort(), superuserPassword, settings = [] } = options
   const cluster = await makeCluster(options)
-  const given = (options.settings ?? []).map((line): readonly [string, string] => {
-    const at = line.indexOf('=')
-    return [line.slice(0, at), line.slice(at + 1)]
+  const how = { port, settings: [...testSettings, ...settings], detached: false, deadlineMs: 30_000 }
+  return serve({
+    url: `postgres://postgres:${superuserPassword}@127.0.0.1:${port}/postgres`,
+    port,
+    word: cluster.dataDir,
+    dir,
+    stopSignal: 'SIGINT',
+    start: () => startCluster(cluster, how),
   })
-  const startOn = async (again: number | undefined): Promise<Running> => {
-    const port = again ?? options.port ?? (await freePort())
-    const settings = [...testSettings, ...given]
-    const pid = await startCluster(cluster, { port, settings, detached: false, deadlineMs: 30_000 })
-    return { pid, port, word: cluster.dataDir, callOff: dieWithMe(pid) }
-  }
-  const url = (port: number): string => `postgres://postgres:${options.superuserPassword}@127.0.0.1:${port}/postgres`
-  return serve(options.dir, startOn, { url, stopSignal: 'SIGINT', family })
 }
 
 export async function makeCluster(options: LocalPostgresOptions): Promise<Cluster> {
@@ -204,16 +182,10 @@ export async function makeCluster(options: LocalPostgresOptions): Promise<Cluste
   mkdirSync(dirname(dir), { recursive: true })
   makeOwnDir(dir, user)
   const dataDir = join(dir, 'data')
-  const cluster = {
-    binDir: options.binDir ?? localBinDir(runDir, user),
-    dataDir,
-    logFile: join(dir, 'postgres.log'),
-    user,
-  }
+  const binDir = options.binDir ?? localBinDir(runDir, user)
+  const cluster = { binDir, dataDir, logFile: join(dir, 'postgres.log'), user }
   if (existsSync(dataDir)) return cluster
   if (template) execFileSync('cp', ['-a', template, dataDir])
   else await initCluster(cluster, options.superuserPassword, false)
   return cluster
 }
-
-export const removeDir = (dir: string): void => rmSync(dir, { recursive: true, force: true, maxRetries: 5 })

@@ -1,6 +1,6 @@
 // The four changes that a cache must not outlive, made while servers are under load, and what their answers say of it.
 import { setTimeout as pause } from 'node:timers/promises'
-import { openPostgres, type Postgres } from '../server/connections/postgres.ts'
+import { openSql, withSql } from '../embedded/sql.ts'
 import type { Code } from '../server/link.ts'
 import { hintKey, linkKey } from '../server/coherence/schema.ts'
 import { send, type Answer } from './app.ts'
@@ -202,34 +202,24 @@ export async function connectedBeforeAnyPass(
   servers: readonly ServerProcess[],
   comeBack: () => Promise<void>,
 ): Promise<void> {
-  const hand = handInPsql(databaseUrl)
-  try {
-    await hand.transaction(async (sql) => {
+  await withSql(databaseUrl, (hand) =>
+    hand.transaction(async (sql) => {
       await sql.query('lock table outbox in access exclusive mode')
       await comeBack()
       await allSay(servers, ({ ready }) => ready === true)
       await pause(700)
-    })
-  } finally {
-    await hand.close()
-  }
+    }),
+  )
 }
 
 /** A person's own connection to the database. */
-export function handInPsql(databaseUrl: string): Postgres {
-  const onError = (): undefined => undefined
-  return openPostgres({ url: databaseUrl, name: 'hand', maxConnections: 2, connectMs: 5000, queryMs: 20_000, onError })
-}
+export const handInPsql = openSql
 
 /** A transaction that began before the work and ends after it. */
-export async function besideOpenTransaction<T>(databaseUrl: string, work: () => Promise<T>): Promise<T> {
-  const hand = handInPsql(databaseUrl)
-  try {
-    return await hand.transaction(async (sql) => {
+export const besideOpenTransaction = <T>(databaseUrl: string, work: () => Promise<T>): Promise<T> =>
+  withSql(databaseUrl, (hand) =>
+    hand.transaction(async (sql) => {
       await sql.query('select pg_current_xact_id()')
       return work()
-    })
-  } finally {
-    await hand.close()
-  }
-}
+    }),
+  )

@@ -1,9 +1,8 @@
 // The shared Postgres and Redis as containers, where a Docker engine answers and has the images or can pull them.
 import { join } from 'node:path'
 import { GenericContainer, ImageName, type StartedTestContainer, Wait, getContainerRuntimeClient } from 'testcontainers'
-import { projectDir } from '../embedded/paths.ts'
+import { newPassword, projectDir } from '../embedded/paths.ts'
 import { quicklinkUser } from '../embedded/redis-process.ts'
-import { newPassword } from '../embedded/temporary.ts'
 
 export interface DockerServices {
   readonly adminUrl: string

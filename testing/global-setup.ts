@@ -1,14 +1,14 @@
 // One real Postgres and one real Redis for all integration tests of a run; gone with everything of theirs afterwards.
 import { join } from 'node:path'
 import type { TestProject } from 'vitest/node'
+import { newPassword } from '../embedded/paths.ts'
 import { postgresUser } from '../embedded/postgres-binaries.ts'
-import { openPostgres } from '../server/connections/postgres.ts'
+import { withSql } from '../embedded/sql.ts'
 import { startDockerServices } from './docker-services.ts'
 import {
   dieWithMe,
   makeCluster,
   makeRunDir,
-  newPassword,
   removeDir,
   startLocalPostgres,
   startLocalRedis,
@@ -38,7 +38,8 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const callOff = dieWithMe(undefined, runDir)
   const { stop, ...services } = await startServices(runDir)
   const rolePassword = newPassword()
-  await makeRole(services.adminUrl, rolePassword)
+  // As in production: it owns its database and is no superuser.
+  await withSql(services.adminUrl, (sql) => sql.query(`create role quicklink login password '${rolePassword}'`))
   project.provide('services', { ...services, rolePassword, runDir })
   return async () => {
     await stop()
@@ -85,16 +86,5 @@ async function containers(insisted: boolean): Promise<Started | undefined> {
     if (insisted) throw error
     console.log(`A Docker engine answers, but its containers do not start, so the tests do without: ${String(error)}`)
     return undefined
-  }
-}
-
-/** As in production: it owns its database and is no superuser. */
-async function makeRole(adminUrl: string, password: string): Promise<void> {
-  const onError = (): undefined => undefined
-  const admin = openPostgres({ url: adminUrl, name: 'test-setup', maxConnections: 1, connectMs: 5000, queryMs: 10_000, onError }) // prettier-ignore
-  try {
-    await admin.query(`create role quicklink login password '${password}'`)
-  } finally {
-    await admin.close()
   }
 }

@@ -4,10 +4,11 @@ import { mkdirSync, mkdtempSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, inject } from 'vitest'
 import { type SentinelGroup, startSentinelGroup } from '../loadtest/faults/sentinels.ts'
+import { newPassword } from '../embedded/paths.ts'
 import { askRedis } from '../embedded/redis-process.ts'
-import { type Postgres, openPostgres } from '../server/connections/postgres.ts'
+import { withSql } from '../embedded/sql.ts'
 import { redisDatabases } from './global-setup.ts'
-import { type LocalServer, newPassword, removeDir, startLocalPostgres, startLocalRedis } from '../embedded/temporary.ts'
+import { type LocalServer, removeDir, startLocalPostgres, startLocalRedis } from '../embedded/temporary.ts'
 
 const releases: (() => Promise<void> | void)[] = []
 
@@ -17,23 +18,13 @@ afterAll(async () => {
 
 const randomName = (): string => `test_${randomBytes(6).toString('hex')}`
 
-async function withAdmin<T>(url: string, work: (admin: Postgres) => Promise<T>): Promise<T> {
-  const onError = (): undefined => undefined
-  const admin = openPostgres({ url, name: 'test', maxConnections: 1, connectMs: 5000, queryMs: 20_000, onError })
-  try {
-    return await work(admin)
-  } finally {
-    await admin.close()
-  }
-}
-
 /** An empty database on the shared Postgres; its URL is that of a role which owns it and is no superuser. */
 export async function freshDatabase(): Promise<string> {
   const { adminUrl, rolePassword } = inject('services')
   const name = randomName()
-  await withAdmin(adminUrl, (admin) => admin.query(`create database ${name} owner quicklink`))
+  await withSql(adminUrl, (admin) => admin.query(`create database ${name} owner quicklink`))
   releases.push(() =>
-    withAdmin(adminUrl, async (admin) => {
+    withSql(adminUrl, async (admin) => {
       await admin.query(`drop database if exists ${name} with (force)`)
     }),
   )
@@ -123,7 +114,7 @@ export async function startPostgresServer(options: PostgresServerOptions = {}): 
     await server.kill()
     removeDir(dir)
   })
-  await withAdmin(server.url, async (admin) => {
+  await withSql(server.url, async (admin) => {
     await admin.query(`create role quicklink login password '${rolePassword}'`)
     await admin.query('create database quicklink owner quicklink')
   })

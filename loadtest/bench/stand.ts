@@ -7,12 +7,12 @@ import { Agent, get } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
+import { newPassword } from '../../embedded/paths.ts'
 import { postgresUser } from '../../embedded/postgres-binaries.ts'
 import { freePort } from '../../embedded/process.ts'
 import { openPostgres, type Postgres } from '../../server/connections/postgres.ts'
 import {
   makeRunDir,
-  newPassword,
   removeDir,
   startLocalPostgres,
   startLocalRedis,

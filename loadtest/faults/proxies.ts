@@ -1,7 +1,7 @@
 // The fault proxies between QuickLink and what it depends on, in a process of their own (proxies-run.ts).
 import { request } from 'node:http'
 import { join } from 'node:path'
-import { start } from '../../embedded/process.ts'
+import { start } from '../../embedded/daemon.ts'
 import { waitFor } from '../../embedded/wait.ts'
 import type { Address } from './fault-proxy.ts'
 

@@ -6,10 +6,11 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
-import { daemon } from '../../embedded/daemon.ts'
-import { freePort, start } from '../../embedded/process.ts'
-import { askRedis, configFileIn } from '../../embedded/redis-process.ts'
-import { dieWithMe, newPassword, redisProgram, startLocalRedis, type LocalServer } from '../../embedded/temporary.ts'
+import { start } from '../../embedded/daemon.ts'
+import { newPassword } from '../../embedded/paths.ts'
+import { freePort } from '../../embedded/process.ts'
+import { askRedis } from '../../embedded/redis-process.ts'
+import { redisProgram, serve, startLocalRedis, type LocalServer } from '../../embedded/temporary.ts'
 import { waitFor } from '../../embedded/wait.ts'
 import { startFaultProxy, type FaultProxy } from './fault-proxy.ts'
 
@@ -43,6 +44,7 @@ export async function startSentinelGroup(dir: string): Promise<SentinelGroup> {
   const sentinels = await Promise.all(
     [1, 2, 3].map((n) => startSentinel(join(dir, `sentinel-${n}`), primary.port, password)),
   )
+  const all = [primary, replica, ...sentinels]
   const ports = sentinels.map(({ port }) => port)
   const everyoneKnowsAll = async (): Promise<boolean> =>
     (await Promise.all(ports.map((port) => ask(port, `SENTINEL MASTER ${name}`)))).every(
@@ -71,12 +73,9 @@ export async function startSentinelGroup(dir: string): Promise<SentinelGroup> {
       const isReplica = (answer: string): boolean => answer.endsWith(`\r\n${replica.port}`)
       await waitFor(async () => (await primaries()).every(isReplica), { deadlineMs: 15_000, everyMs: 50 })
     },
-    processes: [
-      ...[primary, replica].map((redis) => ({ pid: redis.pid, word: configFileIn(redis.dir) })),
-      ...sentinels.map(({ pid, word }) => ({ pid, word })),
-    ],
+    processes: all.map(({ pid, word }) => ({ pid, word })),
     async close() {
-      await Promise.all([...sentinels.map(({ kill }) => kill()), primary.kill(), replica.kill(), firstSentinel.close()])
+      await Promise.all([...all.map((each) => each.kill()), firstSentinel.close()])
     },
   }
 }
@@ -104,17 +103,11 @@ function field(reply: string, name: string): string | undefined {
   return lines[lines.indexOf(name) + 2]
 }
 
-interface Sentinel {
-  readonly port: number
-  readonly pid: number
-  readonly word: string
-  kill(): Promise<void>
-}
-
-async function startSentinel(dir: string, primaryPort: number, password: string): Promise<Sentinel> {
+async function startSentinel(dir: string, primaryPort: number, password: string): Promise<LocalServer> {
   const port = await freePort()
+  const { file } = await redisProgram()
   mkdirSync(dir, { mode: 0o700, recursive: true })
-  const file = join(dir, 'sentinel.conf')
+  const config = join(dir, 'sentinel.conf')
   const lines = [
     'bind 127.0.0.1',
     `port ${port}`,
@@ -124,24 +117,13 @@ async function startSentinel(dir: string, primaryPort: number, password: string)
     `sentinel down-after-milliseconds ${name} 500`,
     `sentinel failover-timeout ${name} 3000`,
   ]
-  writeFileSync(file, `${lines.join('\n')}\n`, { mode: 0o600 })
-  const child = await start({
-    file: (await redisProgram()).file,
-    args: [file, '--sentinel'],
-    cwd: dir,
-    env: { PATH: process.env['PATH'] },
-    logFile: join(dir, 'sentinel.log'),
-    detached: false,
-  })
-  const callOff = dieWithMe(child.pid)
-  await waitFor(async () => (await ask(port, 'PING')) === '+PONG', { deadlineMs: 10_000 })
-  return {
-    port,
-    pid: child.pid,
-    word: file,
-    async kill() {
-      callOff()
-      await daemon({ pid: () => child.pid, word: file, signals: [] }).kill()
-    },
+  writeFileSync(config, `${lines.join('\n')}\n`, { mode: 0o600 })
+  const env = { PATH: process.env['PATH'] }
+  const how = { file, args: [config, '--sentinel'], cwd: dir, env, logFile: join(dir, 'sentinel.log'), detached: false }
+  const begin = async (): Promise<number> => {
+    const { pid } = await start(how)
+    await waitFor(async () => (await ask(port, 'PING')) === '+PONG', { deadlineMs: 10_000 })
+    return pid
   }
+  return serve({ url: `redis://127.0.0.1:${port}`, port, word: config, dir, stopSignal: 'SIGTERM', start: begin })
 }

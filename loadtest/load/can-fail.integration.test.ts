@@ -60,8 +60,8 @@ describe.skipIf(!hasK6)('with k6', () => {
       redisService: {
         kill: () => redis.kill(),
         start: () => redis.restart(),
-        pause: () => Promise.resolve(redis.pause()),
-        resume: () => Promise.resolve(redis.resume()),
+        pause: () => redis.pause(),
+        resume: () => redis.resume(),
         answers: () => Promise.resolve(true),
       },
     })
