@@ -125,7 +125,7 @@ function write(result: Result): void {
   const text = markdown(result)
   writeFileSync(new URL(`${name}.json`, folder), `${JSON.stringify(result, null, 2)}\n`)
   writeFileSync(new URL(`${name}.md`, folder), text)
-  // README shows the newest one.
+  // docs/PERFORMANCE.md shows the newest one.
   const hasPlot = result.openLoop.length > 0
   if (hasPlot) writeFileSync(new URL('latency.svg', folder), latencyPlot(result.openLoop))
   say(`\n${text}\nWritten: loadtest/results/${name}.{json,md}${hasPlot ? ', loadtest/results/latency.svg' : ''}`)

@@ -69,7 +69,7 @@ test('an answer that is not what the others give is noticed', () => {
   expect(of(found, { ended: true, closes: true })).toContain('not announced')
 })
 
-test('proxies are set as README and docker/haproxy.cfg say, and stand on loopback before the server', () => {
+test('proxies are set as docs/OPERATE.md and docker/haproxy.cfg say, and stand on loopback before the server', () => {
   const ports = { own: 21_001, upstream: 21_002 }
   for (const name of ['nginx', 'nginxSet', 'haproxy', 'haproxySet'] as const) {
     const text = proxyConfig(name, ports, '/tmp/x')

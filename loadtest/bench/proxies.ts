@@ -1,5 +1,5 @@
 // A real nginx and a real HAProxy between visitors and a server, each with the way of talking to an upstream that it has
-// by itself, and with the settings that README and docker/haproxy.cfg give it: read from there, so that what is measured
+// by itself, and with the settings that docs/OPERATE.md and docker/haproxy.cfg give it: read from there, so that what is measured
 // is what is recommended.
 import { spawn, spawnSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
@@ -23,9 +23,9 @@ function replaced(text: string, was: string | RegExp, is: string): string {
   return changed
 }
 
-/** README's block, listening here. */
+/** The block of docs/OPERATE.md, listening here. */
 function nginxOfReadme({ own, upstream }: Ports): string {
-  const [block = ''] = /(?<=```\n)upstream quicklink [\s\S]*?(?=```)/.exec(read('README.md')) ?? []
+  const [block = ''] = /(?<=```\n)upstream quicklink [\s\S]*?(?=```)/.exec(read('docs/OPERATE.md')) ?? []
   return replaced(
     replaced(block, 'listen 443 ssl', `listen 127.0.0.1:${own}`),
     '127.0.0.1:8080',

@@ -32,7 +32,7 @@ const all: readonly Shape[] = [
   { name: 'zipfWide', what: 'Zipf over 100,000 links, a tier 1 of 1,000', load: many, server: 'raw' },
   { name: 'zipfWider', what: 'Zipf over 100,000 links, a tier 1 of 10,000', load: many },
   { name: 'nginx', what: 'a browser, nginx by itself', load: byBrowser, proxy: 'nginx' },
-  { name: 'nginxSet', what: "a browser, nginx with README's settings", load: byBrowser, proxy: 'nginxSet' },
+  { name: 'nginxSet', what: "a browser, nginx with our settings", load: byBrowser, proxy: 'nginxSet' },
   { name: 'haproxy', what: 'a browser, HAProxy by itself', load: byBrowser, proxy: 'haproxy' },
   { name: 'haproxySet', what: 'a browser, HAProxy with those of `docker/haproxy.cfg`', load: byBrowser, proxy: 'haproxySet' },
 ] // prettier-ignore

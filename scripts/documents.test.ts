@@ -1,0 +1,35 @@
+import { execFileSync } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import { dirname, normalize } from 'node:path'
+import { expect, test } from 'vitest'
+
+const listed = execFileSync('git', ['ls-files', '-co', '--exclude-standard', '--', '*.md'], { encoding: 'utf8' })
+const documents = listed.split('\n').filter((path) => path !== '' && existsSync(path))
+const textOf = (path: string): string => readFileSync(path, 'utf8')
+
+/** As a reader of Markdown makes them of its headings. */
+const anchorsOf = (path: string): string[] =>
+  [...textOf(path).matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) =>
+    heading.toLowerCase().replaceAll(/[^\w\- ]/g, '').trim().replaceAll(' ', '-'),
+  ) // prettier-ignore
+
+/** What the links of a document lead to, but do not find. */
+function brokenLinksOf(document: string): string[] {
+  const links = [...textOf(document).matchAll(/\]\(([^)\s]+)\)/g)].map(([, to = '']) => to)
+  return links.filter((to) => {
+    if (/^[a-z]+:/.test(to)) return false
+    const [path = '', anchor = ''] = to.split('#')
+    const target = path === '' ? document : normalize(`${dirname(document)}/${path}`)
+    if (!existsSync(target)) return true
+    return anchor !== '' && target.endsWith('.md') && !anchorsOf(target).includes(anchor)
+  })
+}
+
+test('every link from one document to another leads somewhere', () => {
+  expect(documents).toContain('README.md')
+  expect(Object.fromEntries(documents.map((path) => [path, brokenLinksOf(path)]).filter(([, broken]) => broken?.length))).toEqual({}) // prettier-ignore
+})
+
+test('README is a page, not a book', () => {
+  expect(textOf('README.md').split(/\s+/).length).toBeLessThanOrEqual(1000)
+})
