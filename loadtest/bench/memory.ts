@@ -72,4 +72,4 @@ export async function tier1Heap(arena: Arena, max: number): Promise<MemoryResult
   }
 }
 
-const flush = (url: string): Promise<void> => pipeToRedis(url, [['FLUSHALL', 'SYNC']])
+const flush = (url: string): Promise<unknown> => pipeToRedis(url, [['FLUSHALL', 'SYNC']])

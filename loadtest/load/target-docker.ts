@@ -46,9 +46,10 @@ const literal = (value: unknown): string =>
   typeof value === 'number' ? String(value) : `'${String(value).replaceAll("'", "''")}'`
 
 /** As `make doctor`: by the operator's password, which does not leave the container. */
-async function redisCli(commands: readonly (readonly string[])[]): Promise<void> {
+async function redisCli(commands: readonly (readonly string[])[]): Promise<string[]> {
   const script = 'printf "%s\\n" "$1" | REDISCLI_AUTH=$(cat /run/quicklink/operator) redis-cli --user operator'
-  await inService('redis', ['sh', '-c', script, 'sh', commands.map((words) => words.join(' ')).join('\n')])
+  const asked = commands.map((words) => words.join(' ')).join('\n')
+  return (await inService('redis', ['sh', '-c', script, 'sh', asked])).trim().split('\n')
 }
 
 const act = async (action: string): Promise<void> => {

@@ -19,7 +19,7 @@ export interface Target {
   /** None for a target that shows only its front. */
   readonly database: Database | undefined
   /** Commands whose answers are one line each. */
-  readonly redis: ((commands: readonly (readonly string[])[]) => Promise<void>) | undefined
+  readonly redis: ((commands: readonly (readonly string[])[]) => Promise<string[]>) | undefined
   /** For MONITOR; only where Redis can be reached by a socket. */
   readonly redisUrl: string | undefined
   readonly redisService: Service | undefined

@@ -11,16 +11,17 @@ function open(url: string): Socket {
   return socket
 }
 
-/** Resolves when all are answered. Only for commands whose answer is one line. */
-export function pipeToRedis(url: string, commands: readonly (readonly string[])[]): Promise<void> {
+/** What they are answered, without its first character. Only for commands whose answer is one line. */
+export function pipeToRedis(url: string, commands: readonly (readonly string[])[]): Promise<string[]> {
   return new Promise((resolve, reject) => {
-    let left = commands.length + 1
+    let answered = ''
     const socket = open(url)
     socket.on('error', reject)
     socket.on('data', (text: string) => {
       if (/^-|\n-/.test(text)) socket.destroy(new Error(text))
-      left -= text.split('\n').length - 1
-      if (left <= 0) socket.end(resolve)
+      answered += text
+      const lines = answered.split('\r\n').slice(1, -1) // the first is AUTH's
+      if (lines.length >= commands.length) socket.end(() => resolve(lines.map((line) => line.slice(1))))
     })
     socket.write(commands.map(encoded).join(''))
   })
