@@ -1,7 +1,7 @@
 // The API of tenants, their keys and their limits, status by status.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { startTestApp, type ApiAnswer, type TestApp } from '../../testing/app.ts'
-import { freshDatabase } from '../../testing/services.ts'
+import { startTestApp, type ApiAnswer, type TestApp } from '../testing/app.ts'
+import { freshDatabase } from '../testing/services.ts'
 
 const url = 'https://example.com/'
 let app: TestApp
