@@ -1,47 +1,129 @@
-// The QuickLink under test: one that is started for it, or, with QL_CONTRACT_URL and QL_CONTRACT_KEY, any other.
-import { send, type Answer } from '../testing/app.ts'
+// The QuickLink under test, asked as any client asks it: an app in this process and a server of two workers, or, with
+// QL_CONTRACT_URL and QL_CONTRACT_KEY (and QL_CONTRACT_PUBLIC_URL, where its links begin with another), any other.
+import { randomBytes } from 'node:crypto'
+import { expect } from 'vitest'
+import { buildIndexes } from '../server/connections/indexes.ts'
+import { chooseIndexes } from '../server/links/upkeep.ts'
+import { send, startTestApp, type Answer, type ApiAnswer } from '../testing/app.ts'
 import { startServer } from '../testing/server-process.ts'
 import { freshDatabase, freshRedis } from '../testing/services.ts'
 
-export interface QuickLink {
-  get(path: string, headers?: Record<string, string>, method?: string): Promise<Answer>
-  api(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<ApiAnswer>
-  raw(method: string, path: string, body: string, headers?: Record<string, string>): Promise<ApiAnswer>
-  create(more?: object): Promise<string>
+/** A text or bytes are sent as they are, anything else as JSON. */
+export type Api = (method: string, path: string, body?: unknown, headers?: Record<string, string>) => Promise<ApiAnswer>
+
+export interface Tenant {
+  readonly id: string
+  readonly api: Api
 }
 
-export interface ApiAnswer extends Answer {
-  readonly body: Record<string, unknown>
+interface Found {
+  readonly url: string
+  readonly key: string
+  /** What its links begin with. */
+  readonly publicUrl: string
+}
+
+export interface QuickLink extends Found {
+  get(path: string, headers?: Record<string, string>, method?: string): Promise<Answer>
+  /** As the owner. */
+  readonly api: Api
+  /** null: without a key. */
+  as(key: string | null): Api
+  create(more?: object): Promise<string>
+  /** Of the tier standard, unless it is said. */
+  tenant(more?: object): Promise<Tenant>
 }
 
 export const target = 'https://example.org/somewhere?a=1'
 
-export async function quickLink(env: Record<string, string> = {}): Promise<QuickLink> {
-  const { url, key } = await found(env)
-  const raw: QuickLink['raw'] = async (method, path, body, headers = {}) => {
-    const answer = await send(url, method, `/api/v1${path}`, body, { Authorization: `Bearer ${key}`, ...headers })
-    const isJson = String(answer.headers['content-type']).includes('json')
-    return { ...answer, body: isJson ? (JSON.parse(answer.text) as Record<string, unknown>) : {} }
+let names = 0
+const run = randomBytes(3).toString('hex')
+/** A name that no earlier run against the same server has used. */
+export const fresh = (word: string): string => `${word}-${run}-${++names}`
+
+const publicUrl = 'https://ql.test'
+
+async function inProcess(): Promise<Found> {
+  const databaseUrl = await freshDatabase()
+  const { url, key } = await startTestApp({ databaseUrl, env: { PUBLIC_URL: publicUrl } })
+  // As the primary process does after the start.
+  await buildIndexes({ url: databaseUrl, connectMs: 2000, buildMs: 20_000 }, chooseIndexes)
+  return { url, key, publicUrl }
+}
+
+async function twoWorkers(): Promise<Found> {
+  const services = { DATABASE_URL: await freshDatabase(), REDIS_URL: await freshRedis() }
+  const { url, key } = await startServer({ ...services, WORKERS: '2', PUBLIC_URL: publicUrl })
+  return { url, key, publicUrl }
+}
+
+const { QL_CONTRACT_URL: url, QL_CONTRACT_KEY: key } = process.env
+const outside =
+  url !== undefined && key !== undefined
+    ? () => Promise.resolve({ url, key, publicUrl: process.env['QL_CONTRACT_PUBLIC_URL'] ?? url })
+    : undefined
+
+/** For `describe.each`. */
+export const targets: readonly [string, () => Promise<QuickLink>][] = outside
+  ? [[`the QuickLink at ${url}`, () => quickLink(outside)]]
+  : [
+      ['an app without Redis', () => quickLink(inProcess)],
+      ['a server of two workers', () => quickLink(twoWorkers)],
+    ]
+
+export async function quickLink(open: () => Promise<Found> = outside ?? twoWorkers): Promise<QuickLink> {
+  const found = await open()
+  const as: QuickLink['as'] =
+    (key) =>
+    async (method, path, body, headers = {}) => {
+      const sent =
+        typeof body === 'string' || body instanceof Buffer || body === undefined ? body : JSON.stringify(body)
+      const answer = await send(found.url, method, `/api/v1${path}`, sent, {
+        ...(key === null ? {} : { Authorization: `Bearer ${key}` }),
+        ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
+        ...headers,
+      })
+      const isJson = String(answer.headers['content-type']).includes('json')
+      return { ...answer, body: isJson ? (JSON.parse(answer.text) as Record<string, unknown>) : {} }
+    }
+  const api = as(found.key)
+  const created = async (path: string, body: object): Promise<Record<string, unknown>> => {
+    const answer = await api('POST', path, body)
+    if (answer.status !== 201) throw new Error(`POST ${path} was answered ${answer.status}: ${answer.text}`)
+    return answer.body
   }
-  const api: QuickLink['api'] = (method, path, body, headers = {}) =>
-    raw(method, path, body === undefined ? '' : JSON.stringify(body), {
-      ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
-      ...headers,
-    })
   return {
-    get: (path, headers, method = 'GET') => send(url, method, path, undefined, headers),
+    ...found,
+    as,
     api,
-    raw,
-    async create(more = {}) {
-      const { status, body, text } = await api('POST', '/links', { url: target, ...more })
-      if (status !== 201) throw new Error(`creating a link was answered ${status}: ${text}`)
-      return String(body['code'])
+    get: (path, headers, method = 'GET') => send(found.url, method, path, undefined, headers),
+    create: async (more = {}) => String((await created('/links', { url: target, ...more }))['code']),
+    async tenant(more = {}) {
+      const id = fresh('tenant')
+      await created('/tenants', { id, name: id, tier: 'standard', ...more })
+      return { id, api: as(String((await created(`/tenants/${id}/keys`, { name: 'test' }))['key'])) }
     },
   }
 }
 
-async function found(env: Record<string, string>): Promise<{ url: string; key: string }> {
-  const { QL_CONTRACT_URL: url, QL_CONTRACT_KEY: key } = process.env
-  if (url !== undefined && key !== undefined) return { url, key }
-  return startServer({ DATABASE_URL: await freshDatabase(), REDIS_URL: await freshRedis(), WORKERS: '2', ...env })
+export type Item = Record<string, unknown> & { readonly id: string; readonly code: string }
+
+/** Of a list, up to its last one. */
+export async function* pages(api: Api, path: string): AsyncGenerator<readonly Item[]> {
+  for (let cursor: unknown; cursor !== null;) {
+    const { body } = await api('GET', typeof cursor === 'string' ? `${path}&cursor=${cursor}` : path)
+    yield body['items'] as Item[]
+    cursor = body['nextCursor']
+    expect(cursor ?? '').toMatch(/^[0-9A-Za-z_-]*$/)
+  }
+}
+
+/** `400 invalid url`: status, code and field of a problem, which has the form that every problem has. */
+export function problem({ status, headers, body }: ApiAnswer): string {
+  const { code, field, detail } = body as { code: string; field?: string; detail: string }
+  expect(headers['content-type']).toBe('application/problem+json')
+  expect(body).toMatchObject({ type: 'about:blank', status, title: expect.stringMatching(/./) as string })
+  expect(detail).toMatch(/^[^\n]+\.$/)
+  if (status === 400) expect(detail).toContain(field)
+  return [status, code, ...(field === undefined ? [] : [field])].join(' ')
 }

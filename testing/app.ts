@@ -127,7 +127,7 @@ export function send(
   base: string,
   method: string,
   path: string,
-  body?: string,
+  body?: string | Buffer,
   headers: Record<string, string> = {},
   agent: Agent | false = false,
 ): Promise<Answer> {
