@@ -6,7 +6,9 @@ import { afterAll, inject } from 'vitest'
 import { type SentinelGroup, startSentinelGroup } from '../loadtest/faults/sentinels.ts'
 import { newPassword } from '../embedded/paths.ts'
 import { askRedis } from '../embedded/redis-process.ts'
-import { withSql } from '../embedded/sql.ts'
+import { openSql, withSql } from '../embedded/sql.ts'
+import { withDatabaseLock } from '../server/connections/migrate.ts'
+import type { Postgres } from '../server/connections/postgres.ts'
 import { redisDatabases } from './global-setup.ts'
 import { type LocalServer, removeDir, startLocalPostgres, startLocalRedis } from '../embedded/temporary.ts'
 
@@ -30,6 +32,14 @@ export async function freshDatabase(): Promise<string> {
   )
   const url = new URL(adminUrl)
   return Object.assign(url, { username: 'quicklink', password: rolePassword, pathname: `/${name}` }).href
+}
+
+/** Connections to a database that has its tables now. */
+export async function migrated(databaseUrl: string): Promise<Postgres> {
+  const db = openSql(databaseUrl, { maxConnections: 8 })
+  releases.push(db.close)
+  await withDatabaseLock({ url: databaseUrl, connectMs: 5000, onInfo: () => undefined }, () => Promise.resolve())
+  return db
 }
 
 /** The superuser's URL of a database that `freshDatabase` gave. */

@@ -4,16 +4,14 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSy
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import type { Sql } from '../connections/postgres.ts'
-import { startApi, type Api } from '../links/api.stub.ts'
-import { waitFor } from '../../testing/services.ts'
+import type { Postgres, Sql } from '../connections/postgres.ts'
+import { freshDatabase, migrated, waitFor } from '../../testing/services.ts'
 import { createClickBooks } from './books.ts'
 import { startClicks, type Clicks, type ClicksOptions } from './clicks.ts'
 
-let api: Api
+let db: Postgres
 beforeAll(async () => {
-  api = await startApi()
-  return () => api.close()
+  db = await migrated(await freshDatabase())
 })
 
 let dataDir: string
@@ -39,7 +37,7 @@ const sql: Sql = {
   async query(text, values, name) {
     network.statements++
     if (!network.up) throw new Error('connect ECONNREFUSED')
-    const rows = await api.db.query(text, values, name)
+    const rows = await db.query(text, values, name)
     if (network.losesAnswers && name === 'ql-write-clicks') throw new Error('Query read timeout')
     return rows as never
   },
@@ -79,7 +77,7 @@ function hit(clicks: Clicks, linkId: number, times: number): void {
   for (let n = 0; n < times; n++) clicks.hit(tally)
 }
 async function inPostgres(linkId: number): Promise<number> {
-  const [row] = await api.db.query<{ n: number }>('select coalesce(sum(clicks), 0)::bigint as n from clicks where link_id = $1', [linkId]) // prettier-ignore
+  const [row] = await db.query<{ n: number }>('select coalesce(sum(clicks), 0)::bigint as n from clicks where link_id = $1', [linkId]) // prettier-ignore
   return row!.n
 }
 const spoolsOf = (dir: string): string[] => (existsSync(join(dir, 'spool')) ? readdirSync(join(dir, 'spool')) : [])
@@ -96,7 +94,7 @@ describe('clicks', () => {
     await clicks.flush()
     hit(clicks, nextId, 2)
     await clicks.flush()
-    const rows = await api.db.query('select hour, clicks from clicks where link_id = $1', [nextId])
+    const rows = await db.query('select hour, clicks from clicks where link_id = $1', [nextId])
     expect(rows).toEqual([{ hour: new Date('2030-01-01T12:00Z'), clicks: 7 }])
     expect(counted).toEqual({ accepted: 7, dropped: 0, persisted: 7 })
     await clicks.stop()
@@ -313,7 +311,7 @@ describe('clicks', () => {
     hit(clicks, nextId, 3)
     for (let n = 0; n < 2; n++) clicks.ungranted(nextId)
     await clicks.flush()
-    const rows = await api.db.query('select granted, ungranted from hits where link_id = $1', [nextId])
+    const rows = await db.query('select granted, ungranted from hits where link_id = $1', [nextId])
     expect(rows).toEqual([{ granted: 2, ungranted: 2 }])
   })
 })

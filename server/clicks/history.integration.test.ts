@@ -2,16 +2,19 @@
 import fc from 'fast-check'
 import { beforeAll, expect, test } from 'vitest'
 import { limits } from '../config.ts'
-import { startApi, type Api } from '../links/api.stub.ts'
+import type { Postgres } from '../connections/postgres.ts'
+import { startTestApp } from '../../testing/app.ts'
+import { freshDatabase, migrated } from '../../testing/services.ts'
 import { foldIntoDays, foldIntoMonths, readClicks, removeDeadClicks } from './history.ts'
 
-let api: Api
+let databaseUrl: string
+let db: Postgres
 beforeAll(async () => {
-  api = await startApi()
-  await api.db.query(
+  databaseUrl = await freshDatabase()
+  db = await migrated(databaseUrl)
+  await db.query(
     `create or replace function ql_now() returns timestamptz language sql volatile as $$ select timestamptz '${now.toISOString()}' $$`,
   )
-  return () => api.close()
 })
 
 const now = new Date('2030-05-17T13:30:00Z')
@@ -66,29 +69,28 @@ test('clicks per hour, day and month and in all are the same before and after an
         const clicks: Click[] = []
         const check = async (): Promise<void> => {
           for (const { from, to, by } of questions) {
-            expect(await readClicks(api.db, { linkId, from: new Date(from), to: new Date(to), by })).toEqual(
+            expect(await readClicks(db, { linkId, from: new Date(from), to: new Date(to), by })).toEqual(
               told(clicks, from, to, by),
             )
           }
-          const [total] = await api.db.query<{ clicks: number }>('select clicks from click_totals where link_id = $1', [linkId]) // prettier-ignore
+          const [total] = await db.query<{ clicks: number }>('select clicks from click_totals where link_id = $1', [linkId]) // prettier-ignore
           expect(total?.clicks ?? 0).toBe(clicks.reduce((sum, [, n]) => sum + n, 0))
         }
         for (const step of acts) {
           if (step.act === 'count') {
             clicks.push([step.hour, step.clicks])
-            await api.db.query(
+            await db.query(
               'insert into clicks values ($1, $2, $3) on conflict (link_id, hour) do update set clicks = clicks.clicks + excluded.clicks',
               [linkId, new Date(step.hour), step.clicks],
             )
-          } else
-            await api.db.transaction((sql) => (step.act === 'days' ? foldIntoDays : foldIntoMonths)(sql, step.size))
+          } else await db.transaction((sql) => (step.act === 'days' ? foldIntoDays : foldIntoMonths)(sql, step.size))
         }
         await check()
         for (const fold of [foldIntoDays, foldIntoMonths]) {
-          for (let more = true; more;) more = (await api.db.transaction((sql) => fold(sql, 7))).more
+          for (let more = true; more;) more = (await db.transaction((sql) => fold(sql, 7))).more
         }
         await check()
-        const rows = await api.db.query<{ hour: Date }>('select hour from clicks where link_id = $1', [linkId])
+        const rows = await db.query<{ hour: Date }>('select hour from clicks where link_id = $1', [linkId])
         expect(rows.map((row) => row.hour.getTime()).sort()).toEqual([...new Set(clicks.map(([at]) => bucketOf(at, 'hour')))].sort()) // prettier-ignore
       },
     ),
@@ -102,7 +104,7 @@ test('folding and counting at the same time lose nothing, and do not wait for ea
   let counted = 0
   const count = async (): Promise<void> => {
     while (!life.over) {
-      await api.db.query(
+      await db.query(
         `insert into clicks select 8000000 + n, $1::timestamptz + make_interval(hours => h), 1
          from generate_series(1, 20) as n, generate_series(0, 3) as h order by 1, 2
          on conflict (link_id, hour) do update set clicks = clicks.clicks + excluded.clicks`,
@@ -114,41 +116,42 @@ test('folding and counting at the same time lose nothing, and do not wait for ea
   const counting = [count(), count()]
   const failed: unknown[] = []
   for (let n = 0; n < 60; n++) {
-    await api.db.transaction((sql) => foldIntoDays(sql, 25)).catch((error: unknown) => failed.push(error))
+    await db.transaction((sql) => foldIntoDays(sql, 25)).catch((error: unknown) => failed.push(error))
   }
   life.over = true
   await Promise.all(counting)
   expect(failed).toEqual([])
   for (const sum of ['sum(clicks) from click_totals', 'sum(clicks) from clicks']) {
-    expect(await api.db.query(`select ${sum} where link_id > 8000000`)).toEqual([{ sum: String(counted) }])
+    expect(await db.query(`select ${sum} where link_id > 8000000`)).toEqual([{ sum: String(counted) }])
   }
 })
 
 test('clicks of links that are gone go, a step at a time, and so do those that arrive when they are gone', async () => {
   const left = async (id: number): Promise<unknown[]> =>
-    api.db.query(
+    db.query(
       `select 'clicks' from clicks where link_id = $1 union all select 'total' from click_totals where link_id = $1
        union all select 'dead' from dead_links where id = $1`,
       [id],
     )
-  const { body } = await api.create({ url: 'https://example.com/', code: 'once-more' })
-  const [first] = await api.db.query<{ id: number }>('select id from links where code = $1', [body.code])
+  const app = await startTestApp({ databaseUrl })
+  const code = await app.create('https://example.com/', { code: 'once-more' })
+  const [first] = await db.query<{ id: number }>('select id from links where code = $1', [code])
   const id = first!.id
   const clicked = (n: number): Promise<unknown> =>
-    api.db.query(
+    db.query(
       `insert into clicks select $1, timestamptz '2030-01-01Z' + make_interval(hours => n), 1 from generate_series(1, $2) as n`,
       [id, n],
     )
   await clicked(30)
-  await api.call('DELETE', '/links/once-more')
-  await api.create({ url: 'https://example.com/', code: 'once-more' })
-  const [next] = await api.db.query<{ id: number }>('select id from links where code = $1', [body.code])
-  await api.db.query(`insert into clicks values ($1, '2030-01-01Z', 5)`, [next!.id])
+  await app.api('DELETE', '/links/once-more')
+  await app.create('https://example.com/', { code })
+  const [next] = await db.query<{ id: number }>('select id from links where code = $1', [code])
+  await db.query(`insert into clicks values ($1, '2030-01-01Z', 5)`, [next!.id])
 
   const work = async (): Promise<number[]> => {
     const rows: number[] = []
     for (let more = true; more;) {
-      const step = await api.db.transaction((sql) => removeDeadClicks(sql, 10))
+      const step = await db.transaction((sql) => removeDeadClicks(sql, 10))
       more = step.more
       rows.push(step.rows)
     }
@@ -160,5 +163,5 @@ test('clicks of links that are gone go, a step at a time, and so do those that a
   expect(await left(id)).toHaveLength(5)
   await work()
   expect(await left(id)).toEqual([])
-  expect((await api.call('GET', '/links/once-more')).body.clicks).toBe(5)
+  expect((await app.api('GET', '/links/once-more')).body['clicks']).toBe(5)
 })

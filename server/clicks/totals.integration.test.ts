@@ -1,25 +1,23 @@
 // A link's total is the sum of its clicks, whoever writes them.
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { withDatabaseLock } from '../connections/migrate.ts'
-import { startApi, type Api } from '../links/api.stub.ts'
-import { freshDatabase, waitFor } from '../../testing/services.ts'
+import { beforeAll, expect, test } from 'vitest'
+import type { Postgres } from '../connections/postgres.ts'
+import { freshDatabase, migrated, waitFor } from '../../testing/services.ts'
 
 let databaseUrl: string
-let api: Api
+let db: Postgres
 beforeAll(async () => {
   databaseUrl = await freshDatabase()
-  api = await startApi({ databaseUrl })
+  db = await migrated(databaseUrl)
 })
-afterAll(() => api.close())
 
 const wrong = (): Promise<unknown[]> =>
-  api.db.query(
+  db.query(
     `select * from (select link_id, sum(clicks) from clicks group by 1) as sums
      full join click_totals as total using (link_id) where coalesce(sum, 0) is distinct from total.clicks`,
   )
 /** As a worker of any version writes: links in the order of their ids. */
 const count = (links: number, hour: string): Promise<unknown> =>
-  api.db.query(
+  db.query(
     `insert into clicks select n, $2::timestamptz, 1 + random() * 9 from generate_series(1, $1) as n
      where random() < 0.5 order by n on conflict (link_id, hour) do update set clicks = clicks.clicks + excluded.clicks`,
     [links, hour],
@@ -32,22 +30,22 @@ test('a total is the sum of its rows while many write at once, and whatever a ha
       for (let round = 0; round < 20; round++) {
         // As the ledger: who loses a deadlock tries again.
         await waitFor(() => count(50, hours[(writer + round) % 2]!).then(() => true))
-        if (round % 5 === writer % 5) await api.db.query('delete from clicks where link_id = $1', [round])
+        if (round % 5 === writer % 5) await db.query('delete from clicks where link_id = $1', [round])
       }
     }),
   )
-  await api.db.query('update clicks set clicks = 1000 where link_id < 10')
-  await api.db.query('update clicks set link_id = link_id + 1000 where link_id > 40')
-  expect(await api.db.query('select from click_totals where clicks > 0')).not.toHaveLength(0)
+  await db.query('update clicks set clicks = 1000 where link_id < 10')
+  await db.query('update clicks set link_id = link_id + 1000 where link_id > 40')
+  expect(await db.query('select from click_totals where clicks > 0')).not.toHaveLength(0)
   expect(await wrong()).toEqual([])
 })
 
 test('a database with years of clicks gets its totals while workers of the version before go on counting', async () => {
-  await api.db.query('drop function ql_bury_link, ql_total_clicks, ql_add_clicks cascade')
-  await api.db.query('drop table click_totals, dead_links')
-  await api.db.query('alter table quota_nights drop column night, drop column reached')
-  await api.db.query(`delete from ql_migrations where name >= '0004'`)
-  await api.db.query(
+  await db.query('drop function ql_bury_link, ql_total_clicks, ql_add_clicks cascade')
+  await db.query('drop table click_totals, dead_links')
+  await db.query('alter table quota_nights drop column night, drop column reached')
+  await db.query(`delete from ql_migrations where name >= '0004'`)
+  await db.query(
     `insert into clicks select link, timestamptz '2027-01-01Z' + make_interval(hours => hour), 3
      from generate_series(1, 100) as link, generate_series(1, 500) as hour`,
   )
@@ -62,13 +60,13 @@ test('a database with years of clicks gets its totals while workers of the versi
   const workers = [worker(), worker(), worker()]
   try {
     await waitFor(() => statements > 10)
-    await withDatabaseLock({ url: databaseUrl, connectMs: 2000, onInfo: () => undefined }, () => Promise.resolve())
-    const migrated = statements
-    await waitFor(() => statements > migrated + 10)
+    await migrated(databaseUrl)
+    const before = statements
+    await waitFor(() => statements > before + 10)
   } finally {
     life.over = true
   }
   await Promise.all(workers)
-  expect(await api.db.query('select from click_totals')).not.toHaveLength(0)
+  expect(await db.query('select from click_totals')).not.toHaveLength(0)
   expect(await wrong()).toEqual([])
 })

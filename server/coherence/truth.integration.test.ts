@@ -1,9 +1,9 @@
 // What a pass asks Postgres: every change once, at a cost that depends on the changes and not on what lies before them.
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { limits } from '../config.ts'
-import { withDatabaseLock } from '../connections/migrate.ts'
-import { openPostgres, type Postgres, type Sql } from '../connections/postgres.ts'
-import { freshDatabase } from '../../testing/services.ts'
+import { openSql } from '../../embedded/sql.ts'
+import type { Postgres, Sql } from '../connections/postgres.ts'
+import { freshDatabase, migrated } from '../../testing/services.ts'
 import { compareSnapshots, type Cursor } from './cursor.ts'
 import { createTruth, type Truth } from './truth.ts'
 
@@ -15,11 +15,8 @@ let asked: { text: string; values: readonly unknown[] }
 
 beforeAll(async () => {
   url = await freshDatabase()
-  await withDatabaseLock({ url, connectMs: 5000, onInfo: () => undefined }, () => Promise.resolve())
-  const onError = (): undefined => undefined
-  const common = { url, connectMs: 5000, queryMs: 20_000, onError }
-  passes = openPostgres({ ...common, name: 'passes', maxConnections: 1, onlyIndexes: true })
-  hand = openPostgres({ ...common, name: 'hand', maxConnections: 10 })
+  hand = await migrated(url)
+  passes = openSql(url, { maxConnections: 1, onlyIndexes: true })
   const spy: Sql = {
     query: (text, values = [], name) => {
       asked = { text, values }
@@ -29,7 +26,7 @@ beforeAll(async () => {
   truth = createTruth(spy, spy)
 })
 afterAll(async () => {
-  await Promise.all([passes.close(), hand.close()])
+  await passes.close()
 })
 
 const start = async (): Promise<Cursor> => (await truth.changesSince(null)).next

@@ -1,23 +1,24 @@
 // What Postgres grants, on a real one, at a time of the test's choosing.
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { startApi, type Api } from '../links/api.stub.ts'
+import type { Postgres } from '../connections/postgres.ts'
+import { freshDatabase, migrated } from '../../testing/services.ts'
 import { grantHits, readHits, returnHits } from './store.ts'
 
-let api: Api
+let db: Postgres
 beforeAll(async () => {
-  api = await startApi()
-  return () => api.close()
+  db = await migrated(await freshDatabase())
 })
 
 let linkId: number
-const grant = (step: 'advance' | 'bundle' = 'advance', seen: number | null = null) =>
-  grantHits(api.db, linkId, step, seen)
+const grant = (step: 'advance' | 'bundle' = 'advance', seen: number | null = null) => grantHits(db, linkId, step, seen)
 const timeIs = (time: string) =>
-  api.db.query(`create or replace function ql_now() returns timestamptz language sql volatile as $$ select ${time} $$`)
+  db.query(`create or replace function ql_now() returns timestamptz language sql volatile as $$ select ${time} $$`)
 
 async function link(monthlyHits: number | null): Promise<number> {
-  const { body } = await api.create({ url: 'https://example.com/', monthlyHits })
-  const [row] = await api.db.query<{ id: number }>('select id from links where code = $1', [body.code])
+  const [row] = await db.query<{ id: number }>(
+    `insert into links (code, url, monthly_hits) values (gen_random_uuid(), 'https://example.com/', $1) returning id`,
+    [monthlyHits],
+  )
   return row!.id
 }
 
@@ -54,20 +55,20 @@ describe('a grant', () => {
 
   it('is by the limit as it is now, whatever the asker believes', async () => {
     await grant()
-    await api.db.query('update links set monthly_hits = 50 where id = $1', [linkId])
+    await db.query('update links set monthly_hits = 50 where id = $1', [linkId])
     expect(await grant()).toMatchObject({ units: 0, granted: 100, limit: 50 })
-    await api.db.query('update links set monthly_hits = 120 where id = $1', [linkId])
+    await db.query('update links set monthly_hits = 120 where id = $1', [linkId])
     expect(await grant()).toMatchObject({ units: 12, granted: 112 })
-    await api.db.query('update links set monthly_hits = null where id = $1', [linkId])
+    await db.query('update links set monthly_hits = null where id = $1', [linkId])
     expect(await grant()).toMatchObject({ units: 0, limit: null })
     expect(await grant()).toMatchObject({ exists: true })
-    await api.db.query('update links set deleted_at = now() where id = $1', [linkId])
+    await db.query('update links set deleted_at = now() where id = $1', [linkId])
     expect(await grant()).toMatchObject({ units: 0, exists: false })
   })
 
   it('belongs to the month of the database, which ends in UTC', async () => {
     await timeIs("timestamptz '2028-02-29 23:59:59.5+00'")
-    await api.db.query("set timezone = 'Asia/Tokyo'")
+    await db.query("set timezone = 'Asia/Tokyo'")
     const leap = await grant()
     expect(leap.month).toEqual({ name: '2028-02', endsMs: Date.UTC(2028, 2, 1) })
     expect(leap.atMs).toBe(Date.UTC(2028, 1, 29, 23, 59, 59, 500))
@@ -79,20 +80,19 @@ describe('a grant', () => {
 
   it('counts what the link served in this month before it had a limit', async () => {
     await timeIs("timestamptz '2028-02-10 12:00+00'")
-    await api.db.query(
-      "insert into clicks values ($1, '2028-02-01 00:00+00', 900), ($1, '2028-01-31 23:00+00', 5000)",
-      [linkId],
-    )
+    await db.query("insert into clicks values ($1, '2028-02-01 00:00+00', 900), ($1, '2028-01-31 23:00+00', 5000)", [
+      linkId,
+    ])
     expect(await grant()).toMatchObject({ units: 100, granted: 1000 })
     expect(await grant()).toMatchObject({ units: 0 })
-    expect(await readHits(api.db, linkId)).toMatchObject({ month: '2028-02', used: 900, granted: 1000 })
+    expect(await readHits(db, linkId)).toMatchObject({ month: '2028-02', used: 900, granted: 1000 })
   })
 
   it('comes back, and never more than there was', async () => {
     const { month } = await grant()
-    await returnHits(api.db, linkId, month.name, 40)
-    expect(await readHits(api.db, linkId)).toMatchObject({ granted: 60 })
-    await returnHits(api.db, linkId, month.name, 61)
-    expect(await readHits(api.db, linkId)).toMatchObject({ granted: 60 })
+    await returnHits(db, linkId, month.name, 40)
+    expect(await readHits(db, linkId)).toMatchObject({ granted: 60 })
+    await returnHits(db, linkId, month.name, 61)
+    expect(await readHits(db, linkId)).toMatchObject({ granted: 60 })
   })
 })

@@ -1,36 +1,41 @@
 // Searching: by parts of a code or URL where pg_trgm is there, by their beginnings where not; and what one tenant's searches
 // may take from others.
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { limits } from '../config.ts'
 import { buildIndexes } from '../connections/indexes.ts'
-import { openPostgres, type Postgres } from '../connections/postgres.ts'
+import type { Postgres } from '../connections/postgres.ts'
+import { openSql } from '../../embedded/sql.ts'
+import { startTestApp, type ApiAnswer, type TestApp } from '../../testing/app.ts'
 import { adminUrlOf, freshDatabase, waitFor } from '../../testing/services.ts'
-import { codesOf, expectProblem, startApi, type Api } from './api.stub.ts'
 import { chooseIndexes } from './upkeep.ts'
 
 const build = (url: string): Promise<string[]> => buildIndexes({ url, connectMs: 2000, buildMs: 30_000 }, chooseIndexes)
-const found = async (api: Api, q: string, key?: string): Promise<string[]> =>
-  codesOf(await api.call('GET', `/links?q=${encodeURIComponent(q)}`, key === undefined ? {} : { key })).sort()
+const found = async (app: TestApp, q: string): Promise<string[]> => {
+  const { items } = (await app.api('GET', `/links?q=${encodeURIComponent(q)}`)).body
+  return (items as { code: string }[]).map(({ code }) => code).sort()
+}
+/** A new tenant's way to ask. */
+async function tenant(app: TestApp, id: string): Promise<(path: string) => Promise<ApiAnswer>> {
+  await app.api('POST', '/tenants', { id, name: id, tier: 'standard' })
+  const { key } = (await app.api('POST', `/tenants/${id}/keys`, { name: 'test' })).body
+  return (path) => app.api('GET', path, undefined, { Authorization: `Bearer ${String(key)}` })
+}
 const links = [
   ['Sale-24', 'https://www.shop.example/Winter/Sale'],
   ['papers', 'http://docs.example/shop/Manual'],
 ] as const
 
 describe('with pg_trgm', () => {
-  let api: Api
+  let app: TestApp
   let hand: Postgres
   let databaseUrl: string
   beforeAll(async () => {
     databaseUrl = await freshDatabase()
-    api = await startApi({ databaseUrl })
-    const onError = (): void => undefined
-    hand = openPostgres({ url: adminUrlOf(databaseUrl), name: 'hand', maxConnections: 2, connectMs: 2000, queryMs: 60_000, onError }) // prettier-ignore
-    for (const [code, url] of links) await api.create({ url, code })
+    app = await startTestApp({ databaseUrl })
+    hand = openSql(adminUrlOf(databaseUrl))
+    for (const [code, url] of links) await app.create(url, { code })
     await hand.query(`insert into links (code, url) select 'many-' || n, 'https://example.org/' || md5(n::text) from generate_series(1, 20000) as n`) // prettier-ignore
-  })
-  afterAll(async () => {
-    await hand.close()
-    await api.close()
+    return () => hand.close()
   })
 
   test('indexes are built once, and anew where one was begun and not finished', async () => {
@@ -41,10 +46,10 @@ describe('with pg_trgm', () => {
   })
 
   test('q is a part of the code or the URL, without regard to case', async () => {
-    expect(await found(api, 'ALE')).toEqual(['Sale-24'])
-    expect(await found(api, 'shop')).toEqual(['Sale-24', 'papers'])
-    expect(await found(api, 'r/s')).toEqual(['Sale-24'])
-    expect(await found(api, 'nothing')).toEqual([])
+    expect(await found(app, 'ALE')).toEqual(['Sale-24'])
+    expect(await found(app, 'shop')).toEqual(['Sale-24', 'papers'])
+    expect(await found(app, 'r/s')).toEqual(['Sale-24'])
+    expect(await found(app, 'nothing')).toEqual([])
   })
 
   test('it is found by the index among very many', async () => {
@@ -54,20 +59,20 @@ describe('with pg_trgm', () => {
          and lower(code || E'\\n' || left(url, ${limits.searchedChars}) collate "C") like '%winter%' order by id desc limit 21`,
     )
     expect(JSON.stringify(plan)).toContain('links_by_part')
-    expect(await found(api, 'winter')).toEqual(['Sale-24'])
+    expect(await found(app, 'winter')).toEqual(['Sale-24'])
   })
 
   test("one tenant's worst searches, four at a time, are one at a time, each within its deadline, and others' calls go on", async () => {
-    const [attacker, honest] = [await api.addTenant('attacker'), await api.addTenant('honest')]
+    const [attacker, honest] = [await tenant(app, 'attacker'), await tenant(app, 'honest')]
     await hand.query(
       `insert into links (code, url, tenant) select 'a-' || n, 'https://a.example/' || repeat('a', 8000), 'attacker' from generate_series(1, 1000) as n`,
     )
-    const { body } = await api.create({ url: 'https://example.org/' }, { key: honest })
+    await hand.query(`insert into links (code, url, tenant) values ('honest-1', 'https://example.org/', 'honest')`)
     const worst = `/links?q=${'a'.repeat(199)}b`
     const life = { over: false, most: 0 }
     const statuses = new Set<number>()
     const attack = async (): Promise<void> => {
-      while (!life.over) statuses.add((await api.call('GET', worst, { key: attacker })).status)
+      while (!life.over) statuses.add((await attacker(worst)).status)
     }
     const attacks = Array.from({ length: 4 }, attack)
     const watch = (async () => {
@@ -80,9 +85,8 @@ describe('with pg_trgm', () => {
       }
     })()
     for (let n = 0; n < 30; n++) {
-      expect((await api.call('GET', `/links/${body.code}`, { key: honest })).status).toBe(200)
-      expect((await api.call('GET', '/links', { key: honest })).status).toBe(200)
-      expect((await api.call('GET', '/links?q=example', { key: honest })).status).toBe(200)
+      for (const path of ['/links/honest-1', '/links', '/links?q=example'])
+        expect((await honest(path)).status).toBe(200)
     }
     life.over = true
     await Promise.all([...attacks, watch])
@@ -92,7 +96,7 @@ describe('with pg_trgm', () => {
   })
 
   test('a search that takes too long is told so; while another process searches for the tenant, it waits', async () => {
-    const key = await api.addTenant('slow')
+    const slow = await tenant(app, 'slow')
     const [held, letGo] = [Promise.withResolvers<undefined>(), Promise.withResolvers<undefined>()]
     const elsewhere = hand.transaction(async (sql) => {
       await sql.query(`select pg_advisory_xact_lock(7105005, hashtext('slow'))`)
@@ -100,19 +104,18 @@ describe('with pg_trgm', () => {
       await letGo.promise
     })
     await held.promise
-    const busy = await api.call('GET', '/links?q=a', { key })
-    expectProblem(busy, 429, 'rate_limited')
-    expect(busy.headers.get('Retry-After')).toBe('1')
+    const busy = await slow('/links?q=a')
+    expect(busy).toMatchObject({ status: 429, body: { code: 'rate_limited' }, headers: { 'retry-after': '1' } })
     letGo.resolve(undefined)
     await elsewhere
-    expect((await api.call('GET', '/links?q=a', { key })).status).toBe(200)
+    expect((await slow('/links?q=a')).status).toBe(200)
 
     const lock = hand.transaction(async (sql) => {
       await sql.query('lock table links in access exclusive mode')
       await waitFor(async () => {
-        const late = await api.call('GET', '/links?q=a', { key })
-        expectProblem(late, 503, 'unavailable')
-        expect(late.body.detail).toContain('takes too long')
+        const late = await slow('/links?q=a')
+        expect(late).toMatchObject({ status: 503, body: { code: 'unavailable' } })
+        expect(late.body['detail']).toContain('takes too long')
         return true
       })
     })
@@ -122,22 +125,21 @@ describe('with pg_trgm', () => {
 
 test('where pg_trgm is forbidden, codes and URLs are found by their beginning, the scheme and www. aside, by an index', async () => {
   const databaseUrl = await freshDatabase()
-  const api = await startApi({ databaseUrl })
-  const admin = openPostgres({ url: adminUrlOf(databaseUrl), name: 'hand', maxConnections: 1, connectMs: 2000, queryMs: 60_000, onError: () => undefined }) // prettier-ignore
+  const app = await startTestApp({ databaseUrl })
+  const admin = openSql(adminUrlOf(databaseUrl))
   const name = new URL(databaseUrl).pathname.slice(1)
   // The owner of a database may add what is trusted.
   await admin.query(`alter database ${name} owner to postgres`)
   await admin.query('grant usage, create on schema public to quicklink')
-  for (const [code, url] of links) await api.create({ url, code })
+  for (const [code, url] of links) await app.create(url, { code })
   await admin.query(`insert into links (code, url) select 'many-' || n, 'https://example.org/' || md5(n::text) from generate_series(1, 20000) as n`) // prettier-ignore
   expect(await build(databaseUrl)).toEqual(expect.arrayContaining(['links_by_host', 'links_by_code']))
-  expect(await found(api, 'sale')).toEqual(['Sale-24'])
-  expect(await found(api, 'SHOP.example/w')).toEqual(['Sale-24'])
-  expect(await found(api, 'https://www.shop')).toEqual(['Sale-24'])
-  expect(await found(api, 'manual')).toEqual([])
+  expect(await found(app, 'sale')).toEqual(['Sale-24'])
+  expect(await found(app, 'SHOP.example/w')).toEqual(['Sale-24'])
+  expect(await found(app, 'https://www.shop')).toEqual(['Sale-24'])
+  expect(await found(app, 'manual')).toEqual([])
   await admin.query('analyze links')
   const plan = await admin.query(`explain select * from links where deleted_at is null and lower(code) like 'sale%'`)
   expect(JSON.stringify(plan)).toContain('links_by_code')
   await admin.close()
-  await api.close()
 })

@@ -1,13 +1,21 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
+import { startTestApp, type ApiAnswer, type TestApp } from '../../testing/app.ts'
+import { openSql } from '../../embedded/sql.ts'
+import { freshDatabase } from '../../testing/services.ts'
 import { limits } from '../config.ts'
-import { startApi, type Api } from './api.stub.ts'
+import type { Postgres } from '../connections/postgres.ts'
 import { upkeep } from './upkeep.ts'
 
-let api: Api
+let app: TestApp
+let db: Postgres
 beforeAll(async () => {
-  api = await startApi()
+  const databaseUrl = await freshDatabase()
+  app = await startTestApp({ databaseUrl })
+  // As the upkeep's own connections.
+  db = openSql(databaseUrl, { maxConnections: 8, queryMs: 2000 })
+  return () => db.close()
 })
-afterAll(() => api.close())
+const create = (body: object, headers = {}): Promise<ApiAnswer> => app.api('POST', '/links', { url, ...body }, headers)
 
 const failed: [task: string, error: unknown][] = []
 const onFailure = (task: string, error: unknown): void => {
@@ -15,10 +23,12 @@ const onFailure = (task: string, error: unknown): void => {
 }
 const url = 'https://example.com/'
 const codes = async (): Promise<string[]> =>
-  (await api.db.query<{ code: string }>('select code from links order by code')).map((row) => row.code)
+  (await db.query<{ code: string }>('select code from links order by code')).map((row) => row.code)
 
 test('links go 30 days after they expired or were deleted, with their clicks, and their codes are free for everybody', async () => {
-  const acme = await api.addTenant('acme')
+  await app.api('POST', '/tenants', { id: 'acme', name: 'Acme', tier: 'standard' })
+  const { key } = (await app.api('POST', '/tenants/acme/keys', { name: 'test' })).body
+  const acme = { Authorization: `Bearer ${String(key)}` }
   const days = limits.purgeAfterDays
   for (const [code, column, age] of [
     ['deleted-long-ago', 'deleted_at', days + 1],
@@ -27,83 +37,81 @@ test('links go 30 days after they expired or were deleted, with their clicks, an
     ['expired-lately', 'expires_at', days - 1],
     ['alive', 'created_at', days + 1],
   ] as const) {
-    await api.create({ url, code })
-    await api.db.query(`update links set ${column} = now() - make_interval(days => ${age}) where code = '${code}'`)
+    await create({ code })
+    await db.query(`update links set ${column} = now() - make_interval(days => ${age}) where code = '${code}'`)
   }
-  await api.db.query(`insert into clicks select id, date_trunc('hour', now()), 1 from links`)
-  const taken = await api.create({ url, code: 'deleted-long-ago' }, { key: acme })
+  await db.query(`insert into clicks select id, date_trunc('hour', now()), 1 from links`)
+  const taken = await create({ code: 'deleted-long-ago' }, acme)
   expect(taken.status).toBe(409)
-  const announcedBefore = await api.db.query('select from outbox')
+  const announcedBefore = await db.query('select from outbox')
 
-  expect(await upkeep(api.db, onFailure)).toMatchObject({ links: 2 })
+  expect(await upkeep(db, onFailure)).toMatchObject({ links: 2 })
 
   expect(await codes()).toEqual(['alive', 'deleted-lately', 'expired-lately'])
-  expect(await api.db.query('select from clicks')).toHaveLength(3)
-  expect(await api.db.query('select from click_totals')).toHaveLength(3)
-  expect(await api.db.query('select from outbox')).toHaveLength(announcedBefore.length)
-  const created = await api.create({ url, code: 'deleted-long-ago' }, { key: acme })
-  expect([created.status, created.body.clicks]).toEqual([201, 0])
+  expect(await db.query('select from clicks')).toHaveLength(3)
+  expect(await db.query('select from click_totals')).toHaveLength(3)
+  expect(await db.query('select from outbox')).toHaveLength(announcedBefore.length)
+  const created = await create({ code: 'deleted-long-ago' }, acme)
+  expect([created.status, created.body['clicks']]).toEqual([201, 0])
 })
 
 test('idempotency keys and the outbox are kept as long as they are needed, and no longer', async () => {
-  await api.create({ url }, { headers: { 'Idempotency-Key': 'old' } })
-  await api.db.query(
+  await create({}, { 'Idempotency-Key': 'old' })
+  await db.query(
     `update idempotency_keys set created_at = now() - make_interval(hours => ${limits.idempotencyHours}, mins => 1)`,
   )
-  await api.create({ url }, { headers: { 'Idempotency-Key': 'new' } })
-  await api.db.query(`update outbox set at = now() - make_interval(hours => ${limits.outboxHours}, mins => 1)`)
-  const [old] = await api.db.query<{ n: number }>('select count(*) as n from outbox')
-  await api.create({ url })
+  await create({}, { 'Idempotency-Key': 'new' })
+  await db.query(`update outbox set at = now() - make_interval(hours => ${limits.outboxHours}, mins => 1)`)
+  const [old] = await db.query<{ n: number }>('select count(*) as n from outbox')
+  await create({})
 
-  expect(await upkeep(api.db, onFailure)).toMatchObject({ links: 0, idempotencyKeys: 1, outbox: old?.n })
-  expect(await api.db.query('select key from idempotency_keys')).toEqual([{ key: 'new' }])
-  expect(await api.db.query('select from outbox')).toHaveLength(1)
+  expect(await upkeep(db, onFailure)).toMatchObject({ links: 0, idempotencyKeys: 1, outbox: old?.n })
+  expect(await db.query('select key from idempotency_keys')).toEqual([{ key: 'new' }])
+  expect(await db.query('select from outbox')).toHaveLength(1)
 })
 
 test('grants of hits and spools go when nobody can speak of them any more', async () => {
-  await api.db.query(
-    `insert into hits (link_id, month, granted) values (1, now() - interval '4 months', 1), (1, now(), 1)`,
-  )
-  await api.db.query(
+  await db.query(`insert into hits (link_id, month, granted) values (1, now() - interval '4 months', 1), (1, now(), 1)`)
+  await db.query(
     `insert into click_spools (id, last_batch, clicks, closed_at) values
        (gen_random_uuid(), 1, 1, now() - interval '8 days'), (gen_random_uuid(), 1, 1, now()), (gen_random_uuid(), 1, 1, null)`,
   )
-  expect(await upkeep(api.db, onFailure)).toMatchObject({ hits: 1, spools: 1 })
-  expect(await api.db.query('select from click_spools')).toHaveLength(2)
+  expect(await upkeep(db, onFailure)).toMatchObject({ hits: 1, spools: 1 })
+  expect(await db.query('select from click_spools')).toHaveLength(2)
 })
 
 test('more than one batch is worked off, by one process at a time', async () => {
-  await api.db.query(
+  await db.query(
     `insert into links (code, url, deleted_at) select 'bulk-' || n, '${url}', now() - interval '40 days' from generate_series(1, 2500) as n`,
   )
-  const [a, b] = await Promise.all([upkeep(api.db, onFailure), upkeep(api.db, onFailure)])
-  expect(a.links + b.links + (await upkeep(api.db, onFailure)).links).toBe(2500)
+  const [a, b] = await Promise.all([upkeep(db, onFailure), upkeep(db, onFailure)])
+  expect(a.links + b.links + (await upkeep(db, onFailure)).links).toBe(2500)
 })
 
 const makeKeys = (count: number): Promise<unknown> =>
-  api.db.query(
+  db.query(
     `insert into idempotency_keys (tenant, key, body_hash, created_at)
      select 'owner', 'k' || n, '', now() - interval '3 days' from generate_series(1, ${count}) as n`,
   )
 const trouble = async (what: string): Promise<() => Promise<unknown>> => {
-  await api.db.query(
+  await db.query(
     `create function trouble() returns trigger language plpgsql as $$ begin ${what}; return old; end $$;
      create trigger trouble before delete on idempotency_keys for each row execute function trouble()`,
   )
-  return () => api.db.query('drop function trouble cascade')
+  return () => db.query('drop function trouble cascade')
 }
 
 test('a task that fails is told of, and those after it go on; the next time it goes on, too', async () => {
   await makeKeys(5)
-  await api.db.query(`update outbox set at = now() - interval '1 year'`)
+  await db.query(`update outbox set at = now() - interval '1 year'`)
   const end = await trouble(`raise exception 'no'`)
-  const worked = await upkeep(api.db, onFailure)
+  const worked = await upkeep(db, onFailure)
   expect(failed).toMatchObject([['idempotencyKeys', { message: 'no' }]])
   expect(worked.idempotencyKeys).toBe(0)
   expect(worked.outbox).toBeGreaterThan(0)
-  expect(await api.db.query('select from outbox')).toHaveLength(0)
+  expect(await db.query('select from outbox')).toHaveLength(0)
   await end()
-  expect((await upkeep(api.db, onFailure)).idempotencyKeys).toBe(5)
+  expect((await upkeep(db, onFailure)).idempotencyKeys).toBe(5)
   expect(failed).toHaveLength(1)
 })
 
@@ -112,7 +120,7 @@ test('what is too much for one statement is removed in smaller ones', async () =
   await makeKeys(100)
   // All of them at once would take half a minute; the deadline of a statement here is two seconds.
   const end = await trouble('perform pg_sleep(0.03)')
-  const before = await upkeep(api.db, onFailure)
+  const before = await upkeep(db, onFailure)
   await end()
   expect(failed).toEqual([])
   expect(before.idempotencyKeys).toBe(100)
