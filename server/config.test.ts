@@ -2,28 +2,13 @@
 import { describe, expect, test } from 'vitest'
 import { toLine } from './clicks/batch.ts'
 import { readBytes } from './clicks/spool.ts'
-import { ConfigError, limits, loadConfig } from './config.ts'
+import { limits, loadConfig } from './config.ts'
 import { connectionsPerWorker } from './connections/databases.ts'
-import { giveUpMs } from './limits/admission.ts'
-import { quotaTimes } from './quotas/tenant-quota.ts'
 
 const settingsOf = (env: Record<string, string> = {}) => loadConfig({ DATABASE_URL: 'postgres://db/quicklink', ...env })
 const s = 1000
 const hourS = 3600
 const dayS = 24 * hourS
-
-describe('the times of quotas', () => {
-  const { youngS, keptS, opsS, syncMs } = quotaTimes
-  test('what is young is still remembered by Redis when a sync ends, and by Postgres when Redis forgets it', () => {
-    expect(youngS * s + syncMs).toBeLessThanOrEqual(keptS * s)
-    expect(keptS + youngS).toBeLessThanOrEqual(opsS)
-  })
-  test('a write gives up while it is young, its commit included', () => {
-    const longest = settingsOf({ API_DB_TIMEOUT_MS: '10000' }).apiDbTimeoutMs
-    expect(giveUpMs + longest).toBeLessThanOrEqual(youngS * s)
-    expect(() => settingsOf({ API_DB_TIMEOUT_MS: '10001' })).toThrow(ConfigError)
-  })
-})
 
 describe('what is removed when it is old', () => {
   test('is not needed any more: the outbox outlives the pause between two cursors', () => {

@@ -117,12 +117,7 @@ export const settings = {
   ttlJitter: share(0.08, 0.5, 'spread of lifetimes, so that keys made together do not end together'),
   redisTimeoutMs: whole(50, 1, 10_000, 'deadline of a Redis answer on the redirect path'),
   dbTimeoutMs: whole(100, 1, 10_000, 'deadline of a Postgres answer on the redirect path'),
-  apiDbTimeoutMs: whole(
-    2000,
-    1,
-    10_000,
-    'deadline of a Postgres statement of the API; quotas rely on writes that end by then',
-  ),
+  apiDbTimeoutMs: whole(2000, 1, 10_000, 'deadline of a Postgres statement of the API'),
   localCacheMax: whole(1000, 1, 1_000_000, 'entries of tier 1, per process'),
   localCacheTtlMs: whole(
     100,

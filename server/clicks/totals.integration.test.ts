@@ -44,6 +44,9 @@ test('a database with years of clicks gets its totals while workers of the versi
   await db.query('drop function ql_bury_link, ql_total_clicks, ql_add_clicks cascade')
   await db.query('drop table click_totals, dead_links')
   await db.query('alter table quota_nights drop column night, drop column reached')
+  await db.query('drop function ql_quota_ops_are_gone, ql_keep_nothing cascade')
+  await db.query('create table quota_ops ()')
+  await db.query('alter table tenants drop column quota_generation')
   await db.query(`delete from ql_migrations where name >= '0004'`)
   await db.query(
     `insert into clicks select link, timestamptz '2027-01-01Z' + make_interval(hours => hour), 3

@@ -2,14 +2,13 @@
 // in the transaction of the insert. What was taken goes back when no link came of it; rate-limit.ts says what a failure costs.
 // And may it change one? That is a rate alone.
 import type { Sql } from '../connections/postgres.ts'
-import { isOurFault, QuickLinkError, unavailable } from '../errors.ts'
+import { isOurFault, QuickLinkError } from '../errors.ts'
 import type { Code } from '../link.ts'
 import type { Admission, Admitted, Departure } from '../links/change-link.ts'
 import type { Directory } from '../tenants/directory.ts'
-import { readTenant } from '../tenants/store.ts'
-import { countAndRecord, countLinks, lockTenant, recordOp, takesOver } from '../quotas/quota-store.ts'
+import { countLinks, lockTenant, lockTenantOf, takesOver, type QuotaTerms } from '../quotas/quota-store.ts'
 import type { Acquired, RateLimit, RatedTenant, Unit } from '../rates/rate-limit.ts'
-import { linkLimit, newEntry, quotaTimes, type TenantQuota } from '../quotas/tenant-quota.ts'
+import { linkLimit, type Place, type TenantQuota } from '../quotas/tenant-quota.ts'
 import type { Tiers } from './tiers.ts'
 
 export interface AdmissionDeps {
@@ -22,9 +21,6 @@ export interface AdmissionDeps {
   readonly onRateLimited: (tier: 'standard' | 'plus' | 'unlimited' | 'aggregate') => void
   readonly onQuotaExceeded: () => void
 }
-
-/** A write must have reached its commit by then; see tenant-quota.ts. The other half is for the commit itself. */
-export const giveUpMs = (quotaTimes.youngS * 1000) / 2
 
 export function createAdmission(deps: AdmissionDeps): Admission {
   const { directory, rateLimit } = deps
@@ -85,41 +81,41 @@ async function takePlace(
   code: Code | undefined,
   unit: Unit,
 ): Promise<Admitted> {
-  const beganMs = performance.now()
   const { quota } = deps
   // A custom code may take over one of the tenant's own that has expired: that needs no further place.
   const reserved = limit === null ? undefined : await quota?.reserve(tenant, limit, code !== undefined)
   if (reserved?.full) throw exceeded(deps, reserved.used, reserved.limit)
-  const entry = reserved?.entry
-  const counted = reserved?.counted ?? false
-  let used = false
+  const place: Place = reserved?.place ?? { generation: undefined }
+  const saysThereIsRoom = place.generation !== undefined
+  let needed = false
   let misled = false
 
-  const refund = async (): Promise<void> => {
-    if (entry !== undefined && !used) await quota?.refund(tenant, entry)
+  const tidyUp = async (): Promise<void> => {
+    if (!needed) await quota?.refund(tenant, place.generation)
+    if (misled) void quota?.correct(tenant)
   }
   return {
     async within(sql, insert) {
-      used = false
-      if (limit !== null && !counted && code === undefined) await refuseEarly(deps, sql, tenant, limit)
-      const limitNow = await lock(deps, sql, tenant, limit !== null)
+      needed = false
+      if (limit !== null && !saysThereIsRoom && code === undefined) await refuseEarly(deps, sql, tenant, limit)
+      const terms = await lock(deps, sql, tenant, limit !== null)
+      const limitNow = linkLimit(deps.tiers, terms)
       if (limitNow === null) return insert()
       const takingOver = code !== undefined && (await takesOver(sql, tenant, code))
       const created = await insert()
-      const count = await countAndRecord(sql, tenant, takingOver ? undefined : entry)
+      const count = await countLinks(sql, tenant)
       if (count > limitNow) {
-        misled = counted
+        misled = saysThereIsRoom
         throw exceeded(deps, count - 1, limitNow)
       }
-      if (performance.now() - beganMs > giveUpMs) throw unavailable('This took too long: try again.')
-      used = !takingOver
+      needed = !takingOver
+      if (needed && quota && !(await quota.countIn(tenant, place, terms.generation))) misled = true
       return created
     },
-    done: refund,
+    done: tidyUp,
     async release(why) {
-      used = false
-      await Promise.all([refund(), settle(unit, why)])
-      if (misled) void quota?.correct(tenant)
+      needed = false
+      await Promise.all([tidyUp(), settle(unit, why)])
     },
   }
 }
@@ -130,12 +126,12 @@ async function refuseEarly(deps: AdmissionDeps, sql: Sql, tenant: string, limit:
   if (count >= limit) throw exceeded(deps, count, limit)
 }
 
-/** The limit as it is now. The lock is the stronger one only where a limit is expected, so that others do not queue. */
-async function lock(deps: AdmissionDeps, sql: Sql, tenant: string, expected: boolean): Promise<number | null> {
+/** The terms as they are now. The lock is the stronger one only where a limit is expected, so that others do not queue. */
+async function lock(deps: AdmissionDeps, sql: Sql, tenant: string, expected: boolean): Promise<QuotaTerms> {
   let terms = await lockTenant(sql, tenant, expected)
   if (terms && !expected && linkLimit(deps.tiers, terms) !== null) terms = await lockTenant(sql, tenant, true)
   if (!terms) throw new QuickLinkError('forbidden', 'This tenant has been deleted.')
-  return linkLimit(deps.tiers, terms)
+  return terms
 }
 
 function exceeded(deps: AdmissionDeps, used: number, limit: number): QuickLinkError {
@@ -146,18 +142,13 @@ function exceeded(deps: AdmissionDeps, used: number, limit: number): QuickLinkEr
 }
 
 function departure({ tiers, quota }: AdmissionDeps): Departure {
-  let gone: { tenant: string; entry: string; atMs: number } | undefined
+  let gone: (QuotaTerms & { id: string }) | undefined
   return {
-    async within(sql, tenant) {
-      gone = undefined
-      const terms = quota && (await readTenant(sql, tenant))
-      if (!terms || linkLimit(tiers, terms) === null) return
-      const entry = newEntry('-')
-      await recordOp(sql, tenant, entry)
-      gone = { tenant, entry, atMs: performance.now() }
+    async before(sql, code, scope) {
+      gone = quota && (await lockTenantOf(sql, code, scope))
     },
     async done() {
-      if (gone && performance.now() - gone.atMs < giveUpMs) await quota?.refund(gone.tenant, gone.entry)
+      if (gone && linkLimit(tiers, gone) !== null) await quota?.refund(gone.id, gone.generation)
     },
   }
 }

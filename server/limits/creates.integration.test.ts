@@ -141,11 +141,26 @@ describe('a quota with 10 places left', () => {
     const rows = await rowsOf(id)
     expect(rows).toBeLessThanOrEqual(50)
     expect(rows).toBeGreaterThanOrEqual(20 + (tally(answers)[201] ?? 0))
-    // What is in flight is remembered for a minute, then the dead are dead: here, somebody forgets it at once.
-    await redisCommand(redis.url, `DEL quota:tenant:${id}:ops`)
     expect((await server.api('POST', `/tenants/${id}/quota/sync`)).body).toMatchObject({ used: rows, after: rows })
     expect(await usedInRedis(id)).toBe(rows)
     await waitFor(async () => (await server.workerPids()).length === 4)
+  })
+
+  test('creates, deletes and syncs at once, from 4 processes: when they have ended, Redis counts what the rows say', async () => {
+    const { id, key } = await newTenant({ tier: 'plus', linkQuota: 200 })
+    await fill(id, 60)
+    const sync = () => server.api('POST', `/tenants/${id}/quota/sync`)
+    expect((await sync()).status).toBe(200)
+    const remove = async (n: number): Promise<void> => {
+      await waitFor(async () => (await server.api('DELETE', `/links/${id}-${n}`)).status === 204)
+    }
+    const syncs: number[] = []
+    const syncing = times(20, async () => syncs.push((await sync()).status))
+    const deletes = Promise.all(Array.from({ length: 50 }, (_, n) => remove(n + 1)))
+    expect(tally(await times(80, () => create(key)))).toEqual({ 201: 80 })
+    await Promise.all([syncing, deletes])
+    expect(syncs.filter((status) => status === 200)).not.toHaveLength(0)
+    expect([await rowsOf(id), await usedInRedis(id)]).toEqual([90, 90])
   })
 
   test('a Redis that has lost or repeats its numbers is not believed', async () => {

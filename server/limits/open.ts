@@ -53,7 +53,7 @@ export function openLimits(config: Config, deps: LimitsDeps): Limits {
   const counters = inRedis ? insured(redisCounters(redis, ask, limits.createWindowS), inMemory) : inMemory
   const rateLimit = createRateLimit({ counters, tiers, aggregatePerHour: config.rateLimitAggregatePerHour })
 
-  const quota = redis && ask && createTenantQuota({ sql, tiers, redis, ask, trusted: coherence.trusted })
+  const quota = redis && ask && createTenantQuota({ db: sql, tiers, redis, ask, trusted: coherence.trusted })
   const quotaSync = createQuotaSync(sql, tiers, quota)
   const admission = createAdmission({
     directory,

@@ -38,8 +38,8 @@ export interface Admitted {
 }
 
 export interface Departure {
-  /** In the transaction of the delete. */
-  within(sql: Sql, tenant: string): Promise<void>
+  /** In the transaction of the delete, before the row is touched. */
+  before(sql: Sql, code: Code, scope: Scope): Promise<void>
   done(): Promise<void>
 }
 
@@ -47,7 +47,7 @@ const nothing = (): Promise<void> => Promise.resolve()
 export const everyoneAdmitted: Admission = {
   admit: () => Promise.resolve({ within: (_sql, insert) => insert(), done: nothing, release: nothing }),
   change: () => Promise.resolve({ release: nothing }),
-  depart: () => ({ within: nothing, done: nothing }),
+  depart: () => ({ before: nothing, done: nothing }),
 }
 
 export interface Minting {
@@ -163,9 +163,8 @@ export const changeLink = (deps: WriteDeps, code: Code, scope: Scope, patch: Lin
 export async function deleteLink(deps: WriteDeps, code: Code, scope: Scope): Promise<LinkRow> {
   const departure = deps.admission.depart()
   const gone = await writeExisting(deps, code, async (sql) => {
-    const row = await deleteRow(sql, code, scope)
-    if (row) await departure.within(sql, row.tenant)
-    return row
+    await departure.before(sql, code, scope)
+    return deleteRow(sql, code, scope)
   })
   await departure.done()
   return gone

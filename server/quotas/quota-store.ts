@@ -4,19 +4,47 @@ import type { Sql } from '../connections/postgres.ts'
 import type { Code } from '../link.ts'
 import type { TierName } from '../limits/tiers.ts'
 
-export interface Terms {
+export interface QuotaTerms {
   readonly tier: TierName
   readonly linkQuota: number | null
+  /** Of the last sync; null: there was none yet. */
+  readonly generation: string | null
 }
+
+const terms = 'tier, link_quota as "linkQuota", quota_generation as generation'
 
 /**
  * `exclusive`: until this transaction ends, no other create of the tenant passes here. Otherwise the tenant merely cannot
  * be deleted meanwhile. undefined: there is no such tenant any more.
  */
-export async function lockTenant(sql: Sql, tenant: string, exclusive: boolean): Promise<Terms | undefined> {
-  const [row] = await sql.query<Terms>(
-    `select tier, link_quota as "linkQuota" from tenants where id = $1 and deleted_at is null
+export async function lockTenant(sql: Sql, tenant: string, exclusive: boolean): Promise<QuotaTerms | undefined> {
+  const [row] = await sql.query<QuotaTerms>(
+    `select ${terms} from tenants where id = $1 and deleted_at is null
      for ${exclusive ? 'no key update' : 'key share'}`,
+    [tenant],
+  )
+  return row
+}
+
+/** Whose link is about to be deleted: no sync of that tenant passes here until this transaction ends. */
+export async function lockTenantOf(
+  sql: Sql,
+  code: Code,
+  scope: string | null,
+): Promise<(QuotaTerms & { id: string }) | undefined> {
+  const [row] = await sql.query<QuotaTerms & { id: string }>(
+    `select id, ${terms} from tenants where id = (
+       select tenant from links where code = $1 and deleted_at is null and ($2::text is null or tenant = $2)
+     ) for share`,
+    [code, scope],
+  )
+  return row
+}
+
+/** Locked until this transaction ends, and of a generation that nobody has seen. undefined: there is no such tenant. */
+export async function beginGeneration(sql: Sql, tenant: string): Promise<QuotaTerms | undefined> {
+  const [row] = await sql.query<QuotaTerms>(
+    `update tenants set quota_generation = gen_random_uuid() where id = $1 and deleted_at is null returning ${terms}`,
     [tenant],
   )
   return row
@@ -31,54 +59,14 @@ export async function takesOver(sql: Sql, tenant: string, code: Code): Promise<b
   return row !== undefined
 }
 
-const counted = `select count(*) from links where tenant = $1 and deleted_at is null`
-
 /** What is deleted does not count, what has expired does until it is purged. A statement of its own sees every commit. */
 export async function countLinks(sql: Sql, tenant: string): Promise<number> {
-  const [row] = await sql.query<{ count: number }>(counted, [tenant])
-  return row?.count ?? 0
-}
-
-export const recordOp = (sql: Sql, tenant: string, entry: string): Promise<unknown> =>
-  sql.query('insert into quota_ops (id, tenant) values ($1, $2)', [entry, tenant])
-
-export async function countAndRecord(sql: Sql, tenant: string, entry: string | undefined): Promise<number> {
-  if (entry === undefined) return countLinks(sql, tenant)
   const [row] = await sql.query<{ count: number }>(
-    `with op as (insert into quota_ops (id, tenant) values ($2, $1)) ${counted}`,
-    [tenant, entry],
+    'select count(*) from links where tenant = $1 and deleted_at is null',
+    [tenant],
   )
   return row?.count ?? 0
 }
-
-export interface Snapshot extends Terms {
-  readonly rows: number
-  /** Entries whose effect is in `rows`. */
-  readonly contained: readonly string[]
-  /** Deletes among them that are so young that Redis may not have been told yet. */
-  readonly young: readonly string[]
-}
-
-/** All in one statement, which sees one moment, however long its transaction has lived. undefined: no such tenant. */
-export async function readSnapshot(
-  sql: Sql,
-  tenant: string,
-  window: { readonly opsS: number; readonly youngS: number },
-): Promise<Snapshot | undefined> {
-  const [row] = await sql.query<Snapshot>(
-    `select t.tier, t.link_quota as "linkQuota",
-       (${counted}) as rows,
-       array(select id from quota_ops where tenant = $1 and at > statement_timestamp() - make_interval(secs => $2)) as contained,
-       array(select id from quota_ops where tenant = $1 and at > statement_timestamp() - make_interval(secs => $3)
-             and id like '-%') as young
-     from tenants t where t.id = $1 and t.deleted_at is null`,
-    [tenant, window.opsS, window.youngS],
-  )
-  return row
-}
-
-export const pruneOps = (sql: Sql, olderThanS: number): Promise<unknown> =>
-  sql.query('delete from quota_ops where at < now() - make_interval(secs => $1)', [olderThanS])
 
 /** A page of those who have a quota, in the order of their ids. */
 export async function tenantIds(

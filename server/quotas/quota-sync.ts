@@ -1,9 +1,9 @@
 // Syncs quotas: one or all on demand, and all of them every night, by one process of all replicas.
 import { limits } from '../config.ts'
 import type { Postgres, Sql } from '../connections/postgres.ts'
-import { removeDeleted } from '../tenants/store.ts'
-import { pruneOps, readSnapshot, tenantIds } from './quota-store.ts'
-import { quotaTimes, type Synced, type TenantQuota } from './tenant-quota.ts'
+import { readTenant, removeDeleted } from '../tenants/store.ts'
+import { countLinks, tenantIds } from './quota-store.ts'
+import type { Synced, TenantQuota } from './tenant-quota.ts'
 import { tierNames, type Tiers } from '../limits/tiers.ts'
 
 export type SyncedTenant = Synced & { readonly tenant: string }
@@ -25,8 +25,8 @@ const nightlyHour = 3
 export function createQuotaSync(db: Postgres, tiers: Tiers, quota: TenantQuota | undefined): QuotaSync {
   // Their links may be millions, and nobody needs the number.
   const without = tierNames.filter((name) => tiers[name].links === null)
-  const one = async (tenant: string, sql: Sql): Promise<SyncedTenant | undefined> => {
-    const synced = await (quota ? quota.sync(tenant, sql) : rowsOnly(sql, tenant))
+  const one = async (tenant: string, sql?: Sql): Promise<SyncedTenant | undefined> => {
+    const synced = await (quota ? quota.sync(tenant, sql) : rowsOnly(sql ?? db, tenant))
     return synced && { tenant, ...synced }
   }
   const idsAfter = (sql: Sql, after: string, most: number): Promise<string[]> => tenantIds(sql, after, most, without)
@@ -36,10 +36,7 @@ export function createQuotaSync(db: Postgres, tiers: Tiers, quota: TenantQuota |
     const [lock] = await sql.query<{ mine: boolean }>(`select pg_try_advisory_xact_lock(${nightlyLock}) as mine`)
     const [night] = lock?.mine ? await sql.query<Night>(nightSql, [nightlyHour]) : []
     if (!night?.due) return 'left'
-    if (night.reached === null) {
-      await pruneOps(sql, quotaTimes.opsS)
-      await removeDeleted(sql)
-    }
+    if (night.reached === null) await removeDeleted(sql)
     const [id] = quota ? await idsAfter(sql, night.reached ?? '', 1) : []
     if (id === undefined) {
       await sql.query('update quota_nights set synced_at = now(), night = null')
@@ -51,21 +48,21 @@ export function createQuotaSync(db: Postgres, tiers: Tiers, quota: TenantQuota |
   }
 
   return {
-    one: (tenant) => one(tenant, db),
+    one: (tenant) => one(tenant),
     async all() {
       const items: SyncedTenant[] = []
       for (let after: string | undefined = ''; after !== undefined;) {
         const ids = await idsAfter(db, after, page)
         for (const id of ids) {
-          const synced = await one(id, db)
+          const synced = await one(id)
           if (synced && items.length < limits.syncsListed) items.push(synced)
         }
         after = ids.length < page ? undefined : ids.at(-1)
       }
       return items
     },
-    // A transaction for each tenant: in a long one the database's now() stands still, and links that were deleted meanwhile
-    // would look younger than they are. Another process may do the next tenant; the row says where to go on.
+    // A transaction for each tenant, which is locked until it ends. Another process may do the next one; the row says where to
+    // go on.
     async nightly(isStopping = () => false) {
       while (!isStopping()) {
         const outcome = await db.transaction(step)
@@ -91,6 +88,6 @@ from quota_nights, (
 ) as this`
 
 async function rowsOnly(sql: Sql, tenant: string): Promise<Synced | undefined> {
-  const found = await readSnapshot(sql, tenant, quotaTimes)
-  return found && { used: found.rows, before: null, after: null }
+  if (!(await readTenant(sql, tenant))) return undefined
+  return { used: await countLinks(sql, tenant), before: null, after: null }
 }

@@ -10,38 +10,36 @@
 //     create   reserve (used 4 → 5)                     insert, commit (rows 5)
 //     sync                           count rows: 4                              SET used 4     one place too many
 //
-// So every change has an id, and both sides remember the ids of the last minutes: Redis what it has counted (`:ops`, a
-// sorted set by time), Postgres what its rows contain (`quota_ops`, written in the transaction that changes the rows).
-// The sync reads rows and their ids in one statement, and one script sets
+// So each sync begins a generation, and says in both places which: in the tenant's row, and in Redis beside the number.
 //
-//     used = rows + (counted here, not in those rows) - (in those rows, still to be counted here)
+//     sync     lock the row, draw a generation and write it there, count, SET number and generation in Redis, commit
+//     create   reserve; lock the row, read its generation, insert, commit
+//     delete   lock the row (shared), read its generation, delete, commit; refund
 //
-//   '+id'  a create: in Redis from its reservation on, unless it is refunded; in the rows from its commit on.
-//   '-id'  a delete: in the rows from its commit on; in Redis from its refund on.
+// The lock puts every create and delete before a sync, which has then counted it, or after it; and the row's generation
+// says after which. A create compares it with the generation that its reservation was counted in:
 //
-// Whichever side is first, the other one's half is in the sum once; nobody waits and nothing is tried again. A create that
-// was killed stays counted while Redis remembers its id, and is gone with the first sync after that.
+//   the same   no sync came in between: the number has this link.
+//   another    that sync has overwritten the reservation, and its count was before this link: it is counted now, while the
+//              row is locked, if Redis still has the row's generation.
 //
-// The times, each by one clock and as a duration only:  youngS + syncMs <= keptS,  keptS + youngS <= opsS. Tested in
-// server/config.test.ts, with what else one bound relies on of another.
-// - No create commits, and no delete refunds, later than youngS after it began: they give up. A '+id' that Redis has
-//   forgotten is therefore in the rows or never will be, and a '-id' older than youngS is in Redis or never will be.
-// - What Redis remembers (keptS), Postgres still does (opsS): nothing in the rows is taken for in flight.
-// - A young '-id' that Redis does not hold has not been counted: had it been, it would still be remembered.
-import { randomBytes } from 'node:crypto'
+// Likewise a refund is of a generation, and what Redis counts in a later one is right without it. When nothing is in flight,
+// Redis counts the rows, and whoever was killed since the last sync. A sync that is killed between SET and commit leaves a
+// generation in Redis that no row has: then nothing is added or given back until the next sync, which whoever sees that asks
+// for at once.
 import { readFileSync } from 'node:fs'
 import type { RedisConnection } from '../connections/redis.ts'
-import type { Sql } from '../connections/postgres.ts'
+import type { Postgres, Sql } from '../connections/postgres.ts'
 import type { AskRedis } from '../limits/ask-redis.ts'
-import { readSnapshot, type Terms } from './quota-store.ts'
+import { beginGeneration, countLinks, type QuotaTerms } from './quota-store.ts'
 import type { Tiers } from '../limits/tiers.ts'
 
-export const quotaTimes = { youngS: 20, keptS: 60, opsS: 120, syncMs: 5000 } as const
 /** How old a synced number may be when a refusal is believed: at most that long, a place that came free is overlooked. */
 const believedMs = 1000
 const believedMax = 10_000
 
-export const linkLimit = (tiers: Tiers, { tier, linkQuota }: Terms): number | null => linkQuota ?? tiers[tier].links
+export const linkLimit = (tiers: Tiers, { tier, linkQuota }: Pick<QuotaTerms, 'tier' | 'linkQuota'>): number | null =>
+  linkQuota ?? tiers[tier].links
 
 export interface Synced {
   /** Rows that count. */
@@ -51,24 +49,34 @@ export interface Synced {
   readonly after: number | null
 }
 
+/** A place that is taken before there is a row. */
+export interface Place {
+  /** That Redis counts it in; undefined: in none. */
+  generation: string | undefined
+}
+
 export type Reserved =
-  /** `entry` is the id to commit or refund under; `counted`: Redis has a place for it. */
-  | { readonly full: false; readonly entry: string; readonly counted: boolean }
+  | { readonly full: false; readonly place: Place }
   | { readonly full: true; readonly used: number; readonly limit: number }
 
 export interface TenantQuota {
-  /** `mustAskPostgres`: what the gate would refuse may be possible all the same. */
+  /** `mustAskPostgres`: what the gate would refuse may be possible all the same. Never rejects. */
   reserve(tenant: string, limit: number, mustAskPostgres: boolean): Promise<Reserved>
+  /**
+   * Of a row that is locked: a place that a sync has overwritten is counted now. False: Redis has no number of this row, and
+   * is to be corrected when the lock is gone. Never rejects.
+   */
+  countIn(tenant: string, place: Place, generation: string | null): Promise<boolean>
   /** Best effort: what Redis missed, the next sync finds. Never rejects. */
-  refund(tenant: string, entry: string): Promise<void>
-  /** Redis has counted too few. Best effort; never rejects. */
+  refund(tenant: string, generation: string | null | undefined): Promise<void>
+  /** Redis has not counted as Postgres has. Best effort; never rejects. */
   correct(tenant: string): Promise<void>
-  /** undefined: no such tenant. Rejects when Redis cannot be asked. */
+  /** undefined: no such tenant. Rejects when Redis cannot be asked. `sql` is a transaction, where it is a part of one. */
   sync(tenant: string, sql?: Sql): Promise<Synced | undefined>
 }
 
 export interface TenantQuotaDeps {
-  readonly sql: Sql
+  readonly db: Postgres
   readonly tiers: Tiers
   readonly redis: Pick<RedisConnection, 'script' | 'connection'>
   readonly ask: AskRedis
@@ -77,67 +85,66 @@ export interface TenantQuotaDeps {
   readonly nowMs?: () => number
 }
 
-export const newEntry = (sign: '+' | '-'): string => sign + randomBytes(12).toString('base64url')
-
-const keysOf = (tenant: string) => {
-  const prefix = `quota:tenant:${tenant}`
-  return { used: `${prefix}:used`, limit: `${prefix}:limit`, ops: `${prefix}:ops` }
-}
+const keysOf = (tenant: string, ...names: string[]): string[] => names.map((name) => `quota:tenant:${tenant}:${name}`)
 const lua = (name: string): string => readFileSync(new URL(`${name}.lua`, import.meta.url), 'utf8')
 
 export function loadScripts(redis: Pick<RedisConnection, 'script'>) {
   const reserve = redis.script('qlReserveQuota', lua('reserve_quota'))
   const refund = redis.script('qlRefundQuota', lua('refund_quota'))
   const sync = redis.script('qlSyncQuota', lua('sync_quota'))
-  const keptMs = quotaTimes.keptS * 1000
   return {
-    async reserve(tenant: string, entry: string) {
-      const { used, limit, ops } = keysOf(tenant)
-      const reply = (await reserve([used, limit, ops], [1, entry, keptMs])) as [number, number, number]
-      return { fits: reply[0] === 1, used: reply[1], limit: reply[2] }
+    async reserve(tenant: string) {
+      const reply = await reserve(keysOf(tenant, 'used', 'limit', 'generation'), [1])
+      const [fits, used, limit, generation] = reply as [number, number, number, string]
+      return { fits: fits === 1, used, limit, generation }
     },
-    async refund(tenant: string, entry: string) {
-      const { used, ops } = keysOf(tenant)
-      return (await refund([used, ops], [1, entry, keptMs])) as number
+    /** `units` below 0 are counted instead. False: Redis has another generation. */
+    async refund(tenant: string, units: number, generation: string) {
+      return (await refund(keysOf(tenant, 'used', 'generation'), [units, generation])) !== -1
     },
-    async sync(
-      tenant: string,
-      rows: number,
-      most: number | null,
-      contained: readonly string[],
-      young: readonly string[],
-    ) {
-      const { used, limit, ops } = keysOf(tenant)
-      const args = [rows, most ?? '', keptMs, contained.length, ...contained, ...young]
-      const [before, after] = (await sync([used, limit, ops], args)) as [number, number]
-      return { before: before < 0 ? null : before, after: after < 0 ? null : after }
+    /** What Redis had; null: nothing. */
+    async sync(tenant: string, used: number, limit: number | null, generation: string) {
+      const keys = keysOf(tenant, 'used', 'limit', 'generation', 'ops')
+      const before = (await sync(keys, [used, limit ?? '', generation])) as number
+      return before < 0 ? null : before
     },
   }
 }
 
-export function createTenantQuota(deps: TenantQuotaDeps): TenantQuota {
-  const { tiers, redis, ask, nowMs = () => performance.now() } = deps
-  const scripts = loadScripts(redis)
-  const synced = new Map<string, { connection: number; atMs: number }>()
+interface Believed {
+  readonly connection: number
+  readonly generation: string
+  readonly atMs: number
+}
 
-  const believable = (tenant: string): boolean => {
-    const last = synced.get(tenant)
-    return deps.trusted() && last?.connection === redis.connection && nowMs() - last.atMs < believedMs
+export function createTenantQuota(deps: TenantQuotaDeps): TenantQuota {
+  const { db, tiers, redis, ask, nowMs = () => performance.now() } = deps
+  const scripts = loadScripts(redis)
+  const believed = new Map<string, Believed>()
+
+  const isBelieved = (tenant: string, reply: { limit: number; generation: string }, limit: number): boolean => {
+    const last = believed.get(tenant)
+    const isOurs = last?.connection === redis.connection && last.generation === reply.generation
+    return isOurs && deps.trusted() && nowMs() - last.atMs < believedMs && reply.limit === limit
   }
 
-  const sync = async (tenant: string, sql = deps.sql): Promise<Synced | undefined> => {
+  const syncIn = async (sql: Sql, tenant: string): Promise<(Synced & Pick<Believed, 'generation'>) | undefined> => {
+    const terms = await beginGeneration(sql, tenant)
+    const used = terms ? await countLinks(sql, tenant) : 0
+    const limit = terms ? linkLimit(tiers, terms) : null
+    const generation = terms?.generation ?? ''
+    const before = await ask(() => scripts.sync(tenant, used, limit, generation))
+    return terms && { used, before, after: limit === null ? null : used, generation }
+  }
+
+  const sync = async (tenant: string): Promise<Synced | undefined> => {
     const [connection, atMs] = [redis.connection, nowMs()]
-    const found = await readSnapshot(sql, tenant, quotaTimes)
-    if (!found) {
-      await ask(() => scripts.sync(tenant, 0, null, [], []))
-      return undefined
-    }
-    if (nowMs() - atMs > quotaTimes.syncMs) throw new Error('Postgres took too long for a sync')
-    const { rows, contained, young } = found
-    const outcome = await ask(() => scripts.sync(tenant, rows, linkLimit(tiers, found), contained, young))
-    if (synced.size >= believedMax) synced.clear()
-    synced.set(tenant, { connection, atMs })
-    return { used: rows, ...outcome }
+    const synced = await db.transaction((sql) => syncIn(sql, tenant))
+    if (!synced) return undefined
+    const { generation, ...told } = synced
+    if (believed.size >= believedMax) believed.clear()
+    believed.set(tenant, { connection, generation, atMs })
+    return told
   }
 
   // Many are refused at once; one sync serves those that begin meanwhile.
@@ -149,31 +156,42 @@ export function createTenantQuota(deps: TenantQuotaDeps): TenantQuota {
   }
 
   return {
-    sync,
+    sync: (tenant, sql) => (sql ? syncIn(sql, tenant) : sync(tenant)),
 
     async correct(tenant) {
       await syncOnce(tenant).catch(() => undefined)
     },
 
     async reserve(tenant, limit, mustAskPostgres) {
-      const entry = newEntry('+')
-      const reserve = () => ask(() => scripts.reserve(tenant, entry))
-      const isBelieved = (reply: { limit: number }): boolean => reply.limit === limit && believable(tenant)
+      const reserve = () => ask(() => scripts.reserve(tenant))
       try {
         let reply = await reserve()
-        if (!reply.fits && !mustAskPostgres && !isBelieved(reply)) {
+        if (!reply.fits && !mustAskPostgres && !isBelieved(tenant, reply, limit)) {
           await syncOnce(tenant)
           reply = await reserve()
         }
-        if (reply.fits || mustAskPostgres || !isBelieved(reply)) return { full: false, entry, counted: reply.fits }
-        return { full: true, used: reply.used, limit }
+        if (reply.fits) return { full: false, place: { generation: reply.generation } }
+        if (!mustAskPostgres && isBelieved(tenant, reply, limit)) return { full: true, used: reply.used, limit }
       } catch {
-        return { full: false, entry, counted: false }
+        // Nobody can say: Postgres will.
+      }
+      return { full: false, place: { generation: undefined } }
+    },
+
+    async countIn(tenant, place, generation) {
+      if (place.generation === generation) return true
+      if (generation === null) return false
+      try {
+        const counted = await ask(() => scripts.refund(tenant, -1, generation))
+        if (counted) place.generation = generation
+        return counted
+      } catch {
+        return true
       }
     },
 
-    async refund(tenant, entry) {
-      await ask(() => scripts.refund(tenant, entry)).catch(() => undefined)
+    async refund(tenant, generation) {
+      if (generation) await ask(() => scripts.refund(tenant, 1, generation)).catch(() => undefined)
     },
   }
 }

@@ -90,7 +90,7 @@ export async function removeDeleted(sql: Sql, id: string | null = null): Promise
   )
   if (gone.length === 0) return
   const ids = gone.map((tenant) => tenant.id)
-  for (const table of ['api_keys', 'idempotency_keys', 'quota_ops']) {
+  for (const table of ['api_keys', 'idempotency_keys']) {
     await sql.query(`delete from ${table} where tenant = any ($1)`, [ids])
   }
   await sql.query('delete from tenants where id = any ($1)', [ids])
