@@ -86,7 +86,7 @@ module.exports = {
     door('prom-client', '^(server/telemetry/|loadtest/bench/stall-probe)'),
     door('pino', '^server/telemetry/'),
     door('pino-pretty', '^server/telemetry/'),
-    door('express', '^server/((redirect|links|tenants|api)/|coherence/api\\.ts$|(limits|hits)/api\\.ts$|app\\.ts$)'),
+    door('express', '^server/((redirect|links|tenants|api)/|coherence/api\\.ts$|(quotas|hits)/api\\.ts$|app\\.ts$)'),
     door(
       'lru-cache',
       '^server/(redirect/tier1|tenants/(keys|attempts|directory)|rates/(absent-codes|shared-absences))',

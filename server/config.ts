@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { z } from 'zod'
 import { addressesSchema, trustProxySchema } from './rates/addresses.ts'
-import { tiersSchema } from './limits/tiers.ts'
+import { tiersSchema } from './tenants/tiers.ts'
 
 export class ConfigError extends Error {
   override readonly name = 'ConfigError'

@@ -9,7 +9,7 @@
 import { readFileSync } from 'node:fs'
 import type { RedisConnection } from '../connections/redis.ts'
 import type { Code } from '../link.ts'
-import type { AskRedis } from '../limits/ask-redis.ts'
+import type { AskRedis } from '../connections/ask-redis.ts'
 
 export interface Terms {
   readonly code: Code

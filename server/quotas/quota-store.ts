@@ -2,7 +2,7 @@
 // while the tenant's row is locked, so that two creates of one tenant cannot both take the last place.
 import type { Sql } from '../connections/postgres.ts'
 import type { Code } from '../link.ts'
-import type { TierName } from '../limits/tiers.ts'
+import type { TierName } from '../tenants/tiers.ts'
 
 export interface QuotaTerms {
   readonly tier: TierName

@@ -4,7 +4,7 @@ import { startTestApp } from '../../testing/app.ts'
 import { freshDatabase } from '../../testing/services.ts'
 import { createQuotaSync } from './quota-sync.ts'
 import type { TenantQuota } from './tenant-quota.ts'
-import { defaultTiers } from '../limits/tiers.ts'
+import { defaultTiers } from '../tenants/tiers.ts'
 
 let db: Postgres
 

@@ -4,7 +4,7 @@ import type { Postgres, Sql } from '../connections/postgres.ts'
 import { readTenant, removeDeleted } from '../tenants/store.ts'
 import { countLinks, tenantIds } from './quota-store.ts'
 import type { Synced, TenantQuota } from './tenant-quota.ts'
-import { tierNames, type Tiers } from '../limits/tiers.ts'
+import { tierNames, type Tiers } from '../tenants/tiers.ts'
 
 export type SyncedTenant = Synced & { readonly tenant: string }
 

@@ -30,9 +30,9 @@
 import { readFileSync } from 'node:fs'
 import type { RedisConnection } from '../connections/redis.ts'
 import type { Postgres, Sql } from '../connections/postgres.ts'
-import type { AskRedis } from '../limits/ask-redis.ts'
+import type { AskRedis } from '../connections/ask-redis.ts'
 import { beginGeneration, countLinks, type QuotaTerms } from './quota-store.ts'
-import type { Tiers } from '../limits/tiers.ts'
+import type { Tiers } from '../tenants/tiers.ts'
 
 /** How old a synced number may be when a refusal is believed: at most that long, a place that came free is overlooked. */
 const believedMs = 1000

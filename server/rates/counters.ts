@@ -4,7 +4,7 @@
 // 2 x limit units are taken (at most 2 x limit - 1: the unit that opened the first window is older). Enough against abuse.
 import { readFileSync } from 'node:fs'
 import type { RedisConnection } from '../connections/redis.ts'
-import type { AskRedis } from '../limits/ask-redis.ts'
+import type { AskRedis } from '../connections/ask-redis.ts'
 
 const countLua = readFileSync(new URL('count_units.lua', import.meta.url), 'utf8')
 

@@ -4,11 +4,11 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { Breaker } from '../connections/breaker.ts'
 import { openRedis, type RedisConnection } from '../connections/redis.ts'
 import { freshRedis, startFaultProxy, waitFor, type FaultProxy } from '../../testing/services.ts'
-import { askRedis } from '../limits/ask-redis.ts'
+import { askRedis } from '../connections/ask-redis.ts'
 import { insured, memoryCounters, redisCounters, type Counters } from './counters.ts'
 import { createCounterDesk, PrimaryCounters } from './primary-counters.ts'
 import { createRateLimit, type RateLimit } from './rate-limit.ts'
-import { defaultTiers } from '../limits/tiers.ts'
+import { defaultTiers } from '../tenants/tiers.ts'
 
 const ignore = (): void => undefined
 let redis: RedisConnection

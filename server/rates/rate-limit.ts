@@ -7,7 +7,7 @@
 // - A change counts whatever comes of it.
 // - What failed by our own doing costs nothing.
 import type { Counters, Held, Taken } from './counters.ts'
-import type { Tier, TierName, Tiers } from '../limits/tiers.ts'
+import type { Tier, TierName, Tiers } from '../tenants/tiers.ts'
 
 export interface RatedTenant {
   readonly id: string

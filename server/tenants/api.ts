@@ -15,7 +15,7 @@ import {
 import { limits } from '../config.ts'
 import type { Postgres } from '../connections/postgres.ts'
 import { invalid, QuickLinkError } from '../errors.ts'
-import { isTierName, tierNames } from '../limits/tiers.ts'
+import { isTierName, tierNames } from './tiers.ts'
 import { futureTime } from '../links/input.ts'
 import { generateKey, hashKey } from './keys.ts'
 import {

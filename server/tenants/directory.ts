@@ -2,7 +2,7 @@
 import { LRUCache } from 'lru-cache'
 import type { Sql } from '../connections/postgres.ts'
 import { QuickLinkError } from '../errors.ts'
-import type { TierName } from '../limits/tiers.ts'
+import type { TierName } from './tiers.ts'
 import { readTenant } from './store.ts'
 
 const rememberedMs = 500

@@ -1,6 +1,6 @@
 // The SQL of tenants and their keys.
 import type { Sql } from '../connections/postgres.ts'
-import type { TierName } from '../limits/tiers.ts'
+import type { TierName } from './tiers.ts'
 
 export interface TenantRow {
   readonly id: string

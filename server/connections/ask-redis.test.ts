@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { Breaker } from '../connections/breaker.ts'
+import { Breaker } from './breaker.ts'
 import { askRedis } from './ask-redis.ts'
 
 const wrongType = 'WRONGTYPE Operation against a key holding the wrong kind of value script: 1a2b, on @user_script:3.'

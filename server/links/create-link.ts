@@ -4,12 +4,12 @@
 import type { Sql } from '../connections/postgres.ts'
 import { isOurFault, QuickLinkError } from '../errors.ts'
 import type { Code } from '../link.ts'
-import type { Admission, Admitted, Departure } from '../links/change-link.ts'
+import type { Admission, Admitted, Departure } from './change-link.ts'
 import type { Directory } from '../tenants/directory.ts'
 import { countLinks, lockTenant, lockTenantOf, takesOver, type QuotaTerms } from '../quotas/quota-store.ts'
 import type { Acquired, RateLimit, RatedTenant, Unit } from '../rates/rate-limit.ts'
 import { linkLimit, type Place, type TenantQuota } from '../quotas/tenant-quota.ts'
-import type { Tiers } from './tiers.ts'
+import type { Tiers } from '../tenants/tiers.ts'
 
 export interface AdmissionDeps {
   readonly directory: Directory

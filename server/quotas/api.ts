@@ -4,11 +4,11 @@ import { callerOf, methodNotAllowed, ownerOnly, sendJson } from '../api/http.ts'
 import type { Postgres } from '../connections/postgres.ts'
 import { QuickLinkError, unavailable } from '../errors.ts'
 import type { Directory, TenantTerms } from '../tenants/directory.ts'
-import { countLinks } from '../quotas/quota-store.ts'
+import { countLinks } from './quota-store.ts'
 import type { RateLimit, Window } from '../rates/rate-limit.ts'
-import type { QuotaSync } from '../quotas/quota-sync.ts'
-import { linkLimit } from '../quotas/tenant-quota.ts'
-import type { Tiers } from './tiers.ts'
+import type { QuotaSync } from './quota-sync.ts'
+import { linkLimit } from './tenant-quota.ts'
+import type { Tiers } from '../tenants/tiers.ts'
 
 export interface LimitsApiDeps {
   readonly sql: Postgres

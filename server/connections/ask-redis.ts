@@ -1,8 +1,8 @@
 // How limits ask Redis: through the breaker, within the deadline, and after a failure not again for a moment, so that
 // one create is never held up by more than one deadline.
-import type { Breaker } from '../connections/breaker.ts'
-import { withDeadline } from '../connections/deadline.ts'
-import type { RedisConnection } from '../connections/redis.ts'
+import type { Breaker } from './breaker.ts'
+import { withDeadline } from './deadline.ts'
+import type { RedisConnection } from './redis.ts'
 
 /** Rejects when it cannot be asked. */
 export type AskRedis = <T>(work: () => Promise<T>) => Promise<T>

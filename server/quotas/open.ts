@@ -8,14 +8,14 @@ import type { TermsOf } from '../links/terms.ts'
 import { tenantsRouter } from '../tenants/api.ts'
 import { createDirectory } from '../tenants/directory.ts'
 import { createAbsentCodes, type AbsentCodes } from '../rates/absent-codes.ts'
-import { createAdmission } from './admission.ts'
+import { createAdmission } from '../links/create-link.ts'
 import { limitsRouter } from './api.ts'
-import { askRedis } from './ask-redis.ts'
+import { askRedis } from '../connections/ask-redis.ts'
 import { insured, memoryCounters, redisCounters, type Counters } from '../rates/counters.ts'
-import { createQuotaSync, type QuotaSync } from '../quotas/quota-sync.ts'
+import { createQuotaSync, type QuotaSync } from './quota-sync.ts'
 import { createRateLimit } from '../rates/rate-limit.ts'
 import type { AbsenceChannel } from '../rates/shared-absences.ts'
-import { createTenantQuota } from '../quotas/tenant-quota.ts'
+import { createTenantQuota } from './tenant-quota.ts'
 
 export interface Limits {
   readonly admission: Admission
