@@ -1,6 +1,6 @@
 import { compose, composed, docker, idsOf, inService } from './compose.ts'
 import { askOps } from './docker.ts'
-import { type Patient, type Point, finding } from './doctor.ts'
+import { type Patient, type Points, finding, nothingFound } from './doctor.ts'
 
 const asOperator = 'REDISCLI_AUTH=$(cat /run/quicklink/operator) exec redis-cli --user operator "$@"'
 
@@ -21,57 +21,44 @@ interface Container {
   readonly Publishers: readonly { readonly URL: string; readonly PublishedPort: number }[] | null
 }
 
-async function containers(): Promise<Container[]> {
-  const text = await composed(['ps', '-a', '--format', 'json'])
-  return text
-    .split('\n')
-    .filter((line) => line !== '')
-    .map((line) => JSON.parse(line) as Container)
-}
+const linesOf = (text: string): string[] => text.split('\n').filter((line) => line !== '')
+
+const containers = async (): Promise<Container[]> =>
+  linesOf(await composed(['ps', '-a', '--format', 'json'])).map((line) => JSON.parse(line) as Container)
+
+const published = async () =>
+  (await containers())
+    .flatMap(({ Service, Publishers }) => (Publishers ?? []).map((each) => ({ Service, ...each })))
+    .filter(({ PublishedPort }) => PublishedPort > 0)
 
 interface Inspected {
   readonly Name: string
-  readonly Config: {
-    readonly Env: readonly string[]
-    readonly User: string
-    readonly Labels: Readonly<Record<string, string>>
-  }
+  readonly Config: { readonly Env: readonly string[]; readonly User: string }
 }
 
 const inspected = async (): Promise<Inspected[]> =>
   JSON.parse((await docker(['inspect', ...(await idsOf())])).text) as Inspected[]
 
-const healthy: Point = {
-  name: 'Every service is healthy',
-  ask: async () => {
+const more: Points = {
+  async 'Every service is healthy'() {
     const sick = (await containers()).filter(({ Service, Health, State, ExitCode }) =>
       ['init', 'roles'].includes(Service)
         ? State === 'exited' && ExitCode !== 0
         : State !== 'running' || (Health !== '' && Health !== 'healthy'),
     )
-    return finding(
-      sick.length === 0,
-      sick.length === 0
-        ? 'all'
-        : sick.map(({ Service, State, Health }) => `${Service} is ${Health || State}`).join(', '),
+    return nothingFound(
+      sick.map(({ Service, State, Health }) => `${Service} is ${Health || State}`),
+      'all',
     )
   },
-}
-
-const notRoot: Point = {
-  name: 'Nothing runs as root',
-  ask: async () => {
+  async 'Nothing runs as root'() {
     const roots = (await inspected()).filter(({ Config }) => /^(0|root)?(:|$)/.test(Config.User))
-    return finding(
-      roots.length === 0,
-      roots.length === 0 ? 'each service is a user of its own' : roots.map(({ Name }) => Name).join(', '),
+    return nothingFound(
+      roots.map(({ Name }) => Name),
+      'each service is a user of its own',
     )
   },
-}
-
-const backedUp: Point = {
-  name: 'A dump of the last 26 hours',
-  ask: async () => {
+  async 'A dump of the last 26 hours'() {
     const { code } = await compose(['exec', '-T', 'backup', 'sh', '/backup.sh', 'fresh'])
     return finding(code === 0, code === 0 ? 'is there' : 'is missing: see `docker compose logs backup`')
   },
@@ -91,35 +78,17 @@ export const dockerPatient = (): Patient => ({
     >,
   prometheus: (path) => inService('prometheus', ['wget', '-q', '-O', '-', `http://127.0.0.1:9090${path}`]),
   exposed: async () =>
-    (await containers())
+    (await published())
       .filter(({ Service }) => !['quicklink', 'proxy', 'grafana'].includes(Service))
-      .flatMap(({ Service, Publishers }) =>
-        (Publishers ?? [])
-          .filter(({ PublishedPort }) => PublishedPort > 0)
-          .map(({ PublishedPort }) => `${Service} at port ${PublishedPort}`),
-      ),
+      .map(({ Service, PublishedPort }) => `${Service} at port ${PublishedPort}`),
   open: async () =>
-    (await containers())
-      .filter(({ Service }) => Service === 'quicklink')
-      .flatMap(({ Publishers }) => Publishers ?? [])
-      .filter(({ URL, PublishedPort }) => PublishedPort > 0 && !/^(127\.|::1$)/.test(URL))
+    (await published())
+      .filter(({ Service, URL }) => Service === 'quicklink' && !/^(127\.|::1$)/.test(URL))
       .map(({ URL, PublishedPort }) => `published port ${PublishedPort} of ${URL}`),
   leaks: async () => {
     // init is the one that can see all of them.
-    const loose = await composed([
-      'run',
-      '--rm',
-      '--no-deps',
-      '-T',
-      '--entrypoint',
-      'find',
-      'init',
-      '/secrets',
-      '-type',
-      'f',
-      '-perm',
-      '/077',
-    ])
+    const everybodys = ['find', 'init', '/secrets', '-type', 'f', '-perm', '/077']
+    const loose = await composed(['run', '--rm', '--no-deps', '-T', '--entrypoint', ...everybodys])
     const inEnvironment = (await inspected()).flatMap(({ Name, Config }) =>
       Config.Env.filter(
         (line) =>
@@ -129,10 +98,10 @@ export const dockerPatient = (): Patient => ({
     )
     const key = await inService('quicklink', ['stat', '-c', '%a', '/data/owner-key'])
     return [
-      ...loose.split('\n').filter((line) => line !== ''),
+      ...linesOf(loose),
       ...inEnvironment,
       ...(key.trim() === '600' ? [] : [`/data/owner-key has mode ${key.trim()}`]),
     ]
   },
-  more: [healthy, notRoot, backedUp],
+  more,
 })

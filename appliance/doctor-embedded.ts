@@ -39,9 +39,7 @@ export function embeddedPatient(places: Places): Patient {
           return answer
         }
       : undefined,
-    settings: () => {
-      return Promise.resolve({ ...config(), trustProxy: environment()['TRUST_PROXY'] || 'off' })
-    },
+    settings: () => Promise.resolve({ ...config(), trustProxy: environment()['TRUST_PROXY'] || 'off' }),
     prometheus: prometheus && (async (path) => (await fetch(prometheus.url + path)).text()),
     exposed: async () => {
       if (!hasRedis) return []
@@ -53,16 +51,11 @@ export function embeddedPatient(places: Places): Patient {
       return Promise.resolve(/^(127\.|::1$|localhost$)/.test(host) ? [] : [`port ${port} of ${host} (HOST)`])
     },
     leaks: () => {
-      const secrets = [
-        places.ownerKeyFile,
-        places.databaseUrlFile,
-        places.redisUrlFile,
-        places.postgresFile,
-        places.redisFile,
-      ]
+      const { ownerKeyFile, databaseUrlFile, redisUrlFile, postgresFile, redisFile } = places
+      const secrets = [ownerKeyFile, databaseUrlFile, redisUrlFile, postgresFile, redisFile]
       const open = secrets.filter((file) => existsSync(file) && (statSync(file).mode & 0o077) !== 0)
       return Promise.resolve(open.map((file) => `others may read ${shown(file)}: chmod 600`))
     },
-    more: [],
+    more: {},
   }
 }

@@ -20,7 +20,7 @@ async function linesOf(metrics: string, about = 'Circuit breaker', trustProxy = 
     exposed: () => Promise.resolve([]),
     open: () => Promise.resolve(open),
     leaks: () => Promise.resolve([]),
-    more: [],
+    more: {},
   }
   const lines: string[] = []
   await examine(patient, (line) => lines.push(line))

@@ -21,49 +21,43 @@ export interface Patient {
   /** Files with secrets that others may read, and secrets where everybody can see them. */
   leaks(): Promise<string[]>
   /** What only this mode has. */
-  readonly more: readonly Point[]
+  readonly more: Points
 }
 
-export interface Finding {
+interface Finding {
   readonly ok: boolean
   readonly text: string
 }
 
-export interface Point {
-  readonly name: string
-  readonly ask: () => Promise<Finding | 'not here'>
-}
+/** Each by its name. */
+export type Points = Readonly<Record<string, () => Promise<Finding | 'not here'>>>
 
 export const finding = (ok: boolean, text: string): Finding => ({ ok, text })
+
+/** Well when nothing was found that should not be. */
+export const nothingFound = (found: readonly string[], well: string, bad = ''): Finding =>
+  finding(found.length === 0, found.length === 0 ? well : bad + found.join(', '))
 
 /** The value under a name in the answer of CONFIG GET, in redis-cli's or the protocol's form. */
 const configValue = (answer: string): string => answer.trim().split(/\r?\n/).at(-1)?.trim() ?? ''
 
 const gigabytes = (bytes: number): string => `${(bytes / 2 ** 30).toFixed(1)} GB`
 
-function redisPoints(redis: NonNullable<Patient['redis']>): Point[] {
-  return [
-    {
-      name: 'Redis maxmemory',
-      ask: async () => {
-        const bytes = Number(configValue(await redis(['config', 'get', 'maxmemory'])))
-        if (!(bytes > 0)) return finding(false, 'has no bound: set maxmemory (REDIS_MAXMEMORY), 4gb or more')
-        return finding(true, `${gigabytes(bytes)}${bytes < 4 * 2 ** 30 ? ' (4 GB or more is recommended)' : ''}`)
-      },
-    },
-    {
-      name: 'Redis maxmemory-policy',
-      ask: async () => {
-        const policy = configValue(await redis(['config', 'get', 'maxmemory-policy']))
-        const advice = ', but must be volatile-lru: `config set maxmemory-policy volatile-lru`, or restart Redis'
-        return finding(policy === 'volatile-lru', policy + (policy === 'volatile-lru' ? '' : advice))
-      },
-    },
-  ]
-}
+const redisPoints = (redis: NonNullable<Patient['redis']>): Points => ({
+  async 'Redis maxmemory'() {
+    const bytes = Number(configValue(await redis(['config', 'get', 'maxmemory'])))
+    if (!(bytes > 0)) return finding(false, 'has no bound: set maxmemory (REDIS_MAXMEMORY), 4gb or more')
+    return finding(true, `${gigabytes(bytes)}${bytes < 4 * 2 ** 30 ? ' (4 GB or more is recommended)' : ''}`)
+  },
+  async 'Redis maxmemory-policy'() {
+    const policy = configValue(await redis(['config', 'get', 'maxmemory-policy']))
+    const advice = ', but must be volatile-lru: `config set maxmemory-policy volatile-lru`, or restart Redis'
+    return finding(policy === 'volatile-lru', policy + (policy === 'volatile-lru' ? '' : advice))
+  },
+})
 
 /** Absent codes, asked for at the same moment: what Redis then holds shows negative cache and jitter at work. */
-function cachePoints({ visit, settings }: Patient, redis: NonNullable<Patient['redis']>): Point[] {
+function cachePoints({ visit, settings }: Patient, redis: NonNullable<Patient['redis']>): Points {
   const lives = async (): Promise<number[]> => {
     const codes = Array.from({ length: 8 }, () => Math.random().toString(36).slice(2, 9).padEnd(7, 'x'))
     await visit(codes)
@@ -79,194 +73,129 @@ function cachePoints({ visit, settings }: Patient, redis: NonNullable<Patient['r
   }
   let sampled: Promise<number[]> | undefined
   const sample = (): Promise<number[]> => (sampled ??= bestOf(4))
-  return [
-    {
-      name: 'Negative cache',
-      ask: async () => {
-        const { length } = await sample()
-        return finding(length >= 4, `${length} of 8 absent codes were remembered in Redis after one visit`)
-      },
+  return {
+    async 'Negative cache'() {
+      const { length } = await sample()
+      return finding(length >= 4, `${length} of 8 absent codes were remembered in Redis after one visit`)
     },
-    {
-      name: 'Jitter of lifetimes',
-      ask: async () => {
-        const found = await sample()
-        const { ttlJitter, notFoundTtlS } = await settings()
-        const spreadS = (Math.max(...found) - Math.min(...found)) / 1000
-        if (!(Number(ttlJitter) > 0)) return finding(false, 'TTL_JITTER is 0: keys made together end together')
-        if (found.length < 4) return finding(false, 'too few keys to compare: see the negative cache')
-        const text = `${found.length} keys of one moment, ${Number(notFoundTtlS)} s ±${Number(ttlJitter) * 100} %, end ${spreadS.toFixed(1)} s apart`
-        return finding(spreadS > Number(notFoundTtlS) * Number(ttlJitter) * 0.1, text)
-      },
+    async 'Jitter of lifetimes'() {
+      const found = await sample()
+      const { ttlJitter, notFoundTtlS } = await settings()
+      const spreadS = (Math.max(...found) - Math.min(...found)) / 1000
+      if (!(Number(ttlJitter) > 0)) return finding(false, 'TTL_JITTER is 0: keys made together end together')
+      if (found.length < 4) return finding(false, 'too few keys to compare: see the negative cache')
+      const text = `${found.length} keys of one moment, ${Number(notFoundTtlS)} s ±${Number(ttlJitter) * 100} %, end ${spreadS.toFixed(1)} s apart`
+      return finding(spreadS > Number(notFoundTtlS) * Number(ttlJitter) * 0.1, text)
     },
-  ]
+  }
 }
 
 /** Whoever may say X-Forwarded-For says who counts as whom: it has to be the proxy, and nobody else. */
-function proxyPoints({ ops, settings, open }: Patient): Point[] {
-  return [
-    {
-      name: 'The port behind the proxy',
-      ask: async () => {
-        const trustProxy = String((await settings())['trustProxy'])
-        if (trustProxy === 'off') return finding(true, 'TRUST_PROXY is off: a visitor is who connects')
-        const where = (await open()).join(', ')
-        if (where === '') return finding(true, 'only the proxy reaches it')
-        // A hop that is counted is believed, whoever it is.
-        if (/^\d+$/.test(trustProxy)) {
-          return finding(false, `can be reached without the proxy, by ${where}: who does may pass for anybody. Let only the proxy reach it, or name its address in TRUST_PROXY`) // prettier-ignore
-        }
-        return finding(
-          true,
-          `can be reached without the proxy, by ${where}; only TRUST_PROXY=${trustProxy} is believed`,
-        )
-      },
-    },
-    {
-      name: 'Visitors behind a proxy are told apart',
-      ask: async () => {
-        const text = await ops('/metrics')
-        const unheeded = (peer: string): number =>
-          Number(text.split(`\nquicklink_forwarded_unheeded_total{peer="${peer}"} `)[1]?.split('\n', 1)[0] ?? 0)
-        const near = unheeded('private')
-        if (near > 0) {
-          return finding(false, `${near} requests for absent codes came through a proxy that TRUST_PROXY does not name: it decides for all its visitors together`) // prettier-ignore
-        }
-        const far = unheeded('public')
-        return finding(
-          true,
-          far > 0 ? `${far} strangers' X-Forwarded-For were not believed` : 'nobody forwards unasked',
-        )
-      },
-    },
-  ]
-}
+const proxyPoints = ({ ops, settings, open }: Patient): Points => ({
+  async 'The port behind the proxy'() {
+    const trustProxy = String((await settings())['trustProxy'])
+    if (trustProxy === 'off') return finding(true, 'TRUST_PROXY is off: a visitor is who connects')
+    const where = (await open()).join(', ')
+    if (where === '') return finding(true, 'only the proxy reaches it')
+    const reached = `can be reached without the proxy, by ${where}`
+    // A hop that is counted is believed, whoever it is.
+    return /^\d+$/.test(trustProxy)
+      ? finding(false, `${reached}: who does may pass for anybody. Let only the proxy reach it, or name its address in TRUST_PROXY`) // prettier-ignore
+      : finding(true, `${reached}; only TRUST_PROXY=${trustProxy} is believed`)
+  },
+  async 'Visitors behind a proxy are told apart'() {
+    const text = await ops('/metrics')
+    const unheeded = (peer: string): number =>
+      Number(text.split(`\nquicklink_forwarded_unheeded_total{peer="${peer}"} `)[1]?.split('\n', 1)[0] ?? 0)
+    const [near, far] = [unheeded('private'), unheeded('public')]
+    if (near > 0) {
+      return finding(false, `${near} requests for absent codes came through a proxy that TRUST_PROXY does not name: it decides for all its visitors together`) // prettier-ignore
+    }
+    return finding(true, far > 0 ? `${far} strangers' X-Forwarded-For were not believed` : 'nobody forwards unasked')
+  },
+})
 
-/** What the front door leaves to node:http costs twice: a field that is not of its grammar, or a proxy that sends bodies. */
-async function atTheDoor({ ops, settings }: Patient): Promise<Finding | 'not here'> {
-  if ((await settings())['frontDoor'] === 'http') return 'not here'
-  const samples = (await ops('/metrics')).split('\n')
-  const sumOf = (name: string): number =>
-    samples
-      .filter((line) => line.startsWith(`${name}{`) && !line.includes('reason="api"'))
-      .reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' '))), 0)
-  const all = sumOf('quicklink_redirects_total')
-  const left = sumOf('quicklink_front_door_handovers_total')
-  const share = all === 0 ? 0 : left / all
-  const text = `${(share * 100).toFixed(1)} % of ${all} redirects were left to node:http`
-  const why = ': quicklink_front_door_handovers_total says why (reason), and what comes before QuickLink sends it so'
-  return finding(all < 1000 || share <= 0.05, share > 0.05 ? text + why : text)
-}
+const serverPoints = ({ ops, settings, redis, prometheus, exposed, leaks }: Patient): Points => ({
+  /** What the front door leaves to node:http costs twice: a field that is not of its grammar, or a proxy that sends bodies. */
+  async 'Redirects at the front door'() {
+    if ((await settings())['frontDoor'] === 'http') return 'not here'
+    const samples = (await ops('/metrics')).split('\n')
+    const sumOf = (name: string): number =>
+      samples
+        .filter((line) => line.startsWith(`${name}{`) && !line.includes('reason="api"'))
+        .reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' '))), 0)
+    const all = sumOf('quicklink_redirects_total')
+    const left = sumOf('quicklink_front_door_handovers_total')
+    const share = all === 0 ? 0 : left / all
+    const text = `${(share * 100).toFixed(1)} % of ${all} redirects were left to node:http`
+    const why = ': quicklink_front_door_handovers_total says why (reason), and what comes before QuickLink sends it so'
+    return finding(all < 1000 || share <= 0.05, share > 0.05 ? text + why : text)
+  },
+  async Timeouts() {
+    const { redisTimeoutMs, dbTimeoutMs } = await settings()
+    const sound = Number(redisTimeoutMs) <= 50 && Number(dbTimeoutMs) <= 100
+    const advice = sound ? '' : ': 50 and 100 are recommended (REDIS_TIMEOUT_MS, DB_TIMEOUT_MS)'
+    return finding(sound, `Redis ${String(redisTimeoutMs)} ms, Postgres ${String(dbTimeoutMs)} ms${advice}`)
+  },
+  async 'Health asks Redis and Postgres'() {
+    const { redis, postgres } = JSON.parse(await ops('/readyz')) as { redis?: string; postgres?: string }
+    const text = `Postgres is ${postgres ?? 'not asked'}, Redis is ${redis ?? 'not asked'}`
+    return finding(postgres === 'up' && redis !== 'down', text)
+  },
+  async 'Metrics of hits and misses'() {
+    const text = await ops('/metrics')
+    const names = ['quicklink_cache_hit_total', 'quicklink_cache_miss_total']
+    return nothingFound(
+      names.filter((name) => !text.includes(`\n${name}`)),
+      'exported',
+      'missing: ',
+    )
+  },
+  async 'Alerts on the hit rate'() {
+    if (!prometheus) return 'not here'
+    const text = await prometheus('/api/v1/rules?type=alert')
+    const { data } = JSON.parse(text) as { data: { groups: { rules: { name: string; health: string }[] }[] } }
+    const rules = data.groups.flatMap(({ rules }) => rules)
+    const sick = rules.filter(({ health }) => health === 'err').map(({ name }) => name)
+    const count = rules.filter(({ name }) => name === 'QuickLinkCacheHitRateLow').length
+    if (sick.length > 0) return finding(false, `rules that cannot be evaluated: ${sick.join(', ')}`)
+    return finding(count >= 2, `${rules.length} rules loaded, ${count} of them on the hit rate`)
+  },
+  async 'Circuit breaker for Redis'() {
+    if (!redis) return 'not here'
+    // One line per state; where workers differ, several of them are 1.
+    const open = /^quicklink_breaker_state\{dependency="redis",state="(\w+)"\} 1$/gm
+    const states = Array.from((await ops('/metrics')).matchAll(open), ([, state]) => state).join(' and ')
+    const { breakerFailures, breakerWindowMs, breakerOpenMs } = await settings()
+    const rule = `more than ${String(breakerFailures)} failures in ${String(breakerWindowMs)} ms open it for ${String(breakerOpenMs)} ms`
+    return finding(states === 'closed', `${states || 'none'}; ${rule}`)
+  },
+  async 'Local cache for hot links'() {
+    const { localCacheMax, localCacheTtlMs } = await settings()
+    return finding(Number(localCacheMax) > 0, `${String(localCacheMax)} entries for ${String(localCacheTtlMs)} ms`)
+  },
+  'Databases are not published': async () => nothingFound(await exposed(), 'only from inside', 'reachable: '),
+  'Secrets stay secret': async () => nothingFound(await leaks(), 'in files that only their users read'),
+})
 
-function serverPoints(patient: Patient): Point[] {
-  const { ops, settings } = patient
-  return [
-    { name: 'Redirects at the front door', ask: () => atTheDoor(patient) },
-    {
-      name: 'Timeouts',
-      ask: async () => {
-        const { redisTimeoutMs, dbTimeoutMs } = await settings()
-        const sound = Number(redisTimeoutMs) <= 50 && Number(dbTimeoutMs) <= 100
-        const advice = ': 50 and 100 are recommended (REDIS_TIMEOUT_MS, DB_TIMEOUT_MS)'
-        return finding(
-          sound,
-          `Redis ${String(redisTimeoutMs)} ms, Postgres ${String(dbTimeoutMs)} ms${sound ? '' : advice}`,
-        )
-      },
-    },
-    {
-      name: 'Health asks Redis and Postgres',
-      ask: async () => {
-        const { redis, postgres } = JSON.parse(await ops('/readyz')) as { redis?: string; postgres?: string }
-        return finding(
-          postgres === 'up' && redis !== 'down',
-          `Postgres is ${postgres ?? 'not asked'}, Redis is ${redis ?? 'not asked'}`,
-        )
-      },
-    },
-    {
-      name: 'Metrics of hits and misses',
-      ask: async () => {
-        const text = await ops('/metrics')
-        const missing = ['quicklink_cache_hit_total', 'quicklink_cache_miss_total'].filter(
-          (name) => !text.includes(`\n${name}`),
-        )
-        return finding(missing.length === 0, missing.length === 0 ? 'exported' : `missing: ${missing.join(', ')}`)
-      },
-    },
-    {
-      name: 'Alerts on the hit rate',
-      ask: async () => {
-        if (!patient.prometheus) return 'not here'
-        const text = await patient.prometheus('/api/v1/rules?type=alert')
-        const { data } = JSON.parse(text) as { data: { groups: { rules: { name: string; health: string }[] }[] } }
-        const rules = data.groups.flatMap(({ rules }) => rules)
-        const sick = rules.filter(({ health }) => health === 'err').map(({ name }) => name)
-        const count = rules.filter(({ name }) => name === 'QuickLinkCacheHitRateLow').length
-        if (sick.length > 0) return finding(false, `rules that cannot be evaluated: ${sick.join(', ')}`)
-        return finding(count >= 2, `${rules.length} rules loaded, ${count} of them on the hit rate`)
-      },
-    },
-    {
-      name: 'Circuit breaker for Redis',
-      ask: async () => {
-        if (!patient.redis) return 'not here'
-        // One line per state; where workers differ, several of them are 1.
-        const found = (await ops('/metrics')).matchAll(
-          /^quicklink_breaker_state\{dependency="redis",state="(\w+)"\} 1$/gm,
-        )
-        const states = Array.from(found, ([, state]) => state).join(' and ')
-        const { breakerFailures, breakerWindowMs, breakerOpenMs } = await settings()
-        const rule = `more than ${String(breakerFailures)} failures in ${String(breakerWindowMs)} ms open it for ${String(breakerOpenMs)} ms`
-        return finding(states === 'closed', `${states || 'none'}; ${rule}`)
-      },
-    },
-    {
-      name: 'Local cache for hot links',
-      ask: async () => {
-        const { localCacheMax, localCacheTtlMs } = await settings()
-        return finding(Number(localCacheMax) > 0, `${String(localCacheMax)} entries for ${String(localCacheTtlMs)} ms`)
-      },
-    },
-    {
-      name: 'Databases are not published',
-      ask: async () => {
-        const where = await patient.exposed()
-        return finding(where.length === 0, where.length === 0 ? 'only from inside' : `reachable: ${where.join(', ')}`)
-      },
-    },
-    {
-      name: 'Secrets stay secret',
-      ask: async () => {
-        const found = await patient.leaks()
-        return finding(
-          found.length === 0,
-          found.length === 0 ? 'in files that only their users read' : found.join(', '),
-        )
-      },
-    },
-  ]
-}
-
-const absentRedis: Point = {
-  name: 'Redis',
-  ask: () =>
+const absentRedis: Points = {
+  Redis: () =>
     Promise.resolve(
       finding(false, 'the Redis tier is off: install redis-server 7.0 or valkey-server 8, then make down, make up'),
     ),
 }
 
 export async function examine(patient: Patient, say: Say): Promise<void> {
-  const { redis } = patient
-  const points = [
-    ...(redis ? redisPoints(redis) : [absentRedis]),
+  const { redis, more } = patient
+  const points: Points = {
+    ...(redis ? redisPoints(redis) : absentRedis),
     ...serverPoints(patient),
     ...proxyPoints(patient),
-    ...(redis ? cachePoints(patient, redis) : []),
-    ...patient.more,
-  ]
+    ...(redis ? cachePoints(patient, redis) : {}),
+    ...more,
+  }
   const counts = { ok: 0, 'not ok': 0, '-': 0 }
-  for (const { name, ask } of points) {
+  for (const [name, ask] of Object.entries(points)) {
     const found = await ask().catch((error: unknown) =>
       finding(false, `could not be asked: ${(error as Error).message}`),
     )
