@@ -4,12 +4,10 @@ import { randomBytes } from 'node:crypto'
 import { expect } from 'vitest'
 import { buildIndexes } from '../server/connections/indexes.ts'
 import { chooseIndexes } from '../server/links/upkeep.ts'
-import { send, startTestApp, type Answer, type ApiAnswer } from '../testing/app.ts'
+import { startTestApp } from '../testing/app.ts'
+import { apiOf, created, send, type Answer, type Api, type ApiAnswer } from '../testing/http.ts'
 import { startServer } from '../testing/server-process.ts'
 import { freshDatabase, freshRedis } from '../testing/services.ts'
-
-/** A text or bytes are sent as they are, anything else as JSON. */
-export type Api = (method: string, path: string, body?: unknown, headers?: Record<string, string>) => Promise<ApiAnswer>
 
 export interface Tenant {
   readonly id: string
@@ -73,35 +71,18 @@ export const targets: readonly [string, () => Promise<QuickLink>][] = outside
 
 export async function quickLink(open: () => Promise<Found> = outside ?? twoWorkers): Promise<QuickLink> {
   const found = await open()
-  const as: QuickLink['as'] =
-    (key) =>
-    async (method, path, body, headers = {}) => {
-      const sent =
-        typeof body === 'string' || body instanceof Buffer || body === undefined ? body : JSON.stringify(body)
-      const answer = await send(found.url, method, `/api/v1${path}`, sent, {
-        ...(key === null ? {} : { Authorization: `Bearer ${key}` }),
-        ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
-        ...headers,
-      })
-      const isJson = String(answer.headers['content-type']).includes('json')
-      return { ...answer, body: isJson ? (JSON.parse(answer.text) as Record<string, unknown>) : {} }
-    }
+  const as: QuickLink['as'] = (key) => apiOf(found.url, key)
   const api = as(found.key)
-  const created = async (path: string, body: object): Promise<Record<string, unknown>> => {
-    const answer = await api('POST', path, body)
-    if (answer.status !== 201) throw new Error(`POST ${path} was answered ${answer.status}: ${answer.text}`)
-    return answer.body
-  }
   return {
     ...found,
     as,
     api,
     get: (path, headers, method = 'GET') => send(found.url, method, path, undefined, headers),
-    create: async (more = {}) => String((await created('/links', { url: target, ...more }))['code']),
+    create: async (more = {}) => String((await created(api, '/links', { url: target, ...more }))['code']),
     async tenant(more = {}) {
       const id = fresh('tenant')
-      await created('/tenants', { id, name: id, tier: 'standard', ...more })
-      return { id, api: as(String((await created(`/tenants/${id}/keys`, { name: 'test' }))['key'])) }
+      await created(api, '/tenants', { id, name: id, tier: 'standard', ...more })
+      return { id, api: as(String((await created(api, `/tenants/${id}/keys`, { name: 'test' }))['key'])) }
     },
   }
 }

@@ -1,7 +1,8 @@
 // All that the API refuses, and what it says: a status, a code for programs, and the field that has to be changed.
 import { beforeAll, describe, expect, it } from 'vitest'
 import { limits } from '../server/config.ts'
-import { fresh, problem, target, targets, type Api, type QuickLink, type Tenant } from './quicklink.ts'
+import type { Api } from '../testing/http.ts'
+import { fresh, problem, target, targets, type QuickLink, type Tenant } from './quicklink.ts'
 
 const long = (length: number): string => 'x'.repeat(length)
 /** What could be written with an offset, and not read back. */

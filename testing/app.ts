@@ -1,7 +1,6 @@
-// One worker's app on a free port, booted like a real one, and the few requests that tests make of it.
+// One worker's app on a free port, booted like a real one.
 import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
-import { request, type Agent, type IncomingHttpHeaders } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll } from 'vitest'
@@ -10,13 +9,9 @@ import { boot } from '../server/boot.ts'
 import { loadConfig } from '../server/config.ts'
 import { createLog } from '../server/telemetry/log.ts'
 import { createMetrics, type Metrics } from '../server/telemetry/metrics.ts'
+import { apiOf, created, send, type Answer, type Api } from './http.ts'
 
-export interface Answer {
-  readonly status: number
-  readonly headers: IncomingHttpHeaders
-  readonly text: string
-  readonly ms: number
-}
+export { send, type Answer, type ApiAnswer } from './http.ts'
 
 export interface TestApp {
   readonly url: string
@@ -24,7 +19,7 @@ export interface TestApp {
   readonly metrics: Metrics
   readonly app: App
   get(path: string, headers?: Record<string, string>, method?: string): Promise<Answer>
-  api(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<ApiAnswer>
+  readonly api: Api
   /** A new link to `url`; its code. */
   create(url: string, more?: object): Promise<string>
   /** The sum of a metric's samples whose labels contain these. */
@@ -32,10 +27,6 @@ export interface TestApp {
   /** One line of the exposition, for what a metric family has beside it: `_sum`, `_count`. */
   sample(name: string): Promise<number>
   close(): Promise<void>
-}
-
-export interface ApiAnswer extends Answer {
-  readonly body: Record<string, unknown>
 }
 
 const apps: TestApp[] = []
@@ -80,26 +71,15 @@ export async function startTestApp(options: TestAppOptions): Promise<TestApp> {
 function testApp(app: App, metrics: Metrics, key: string, cleanUp: () => void): TestApp {
   let closed: Promise<void> | undefined
   const url = `http://127.0.0.1:${app.port}`
-  const self: TestApp = {
+  const api = apiOf(url, key)
+  return {
     url,
     key,
     app,
     metrics,
     get: (path, headers, method = 'GET') => send(url, method, path, undefined, headers),
-    async api(method, path, body, headers) {
-      const text = body === undefined ? undefined : JSON.stringify(body)
-      const answer = await send(url, method, `/api/v1${path}`, text, {
-        Authorization: `Bearer ${key}`,
-        ...(text === undefined ? {} : { 'Content-Type': 'application/json' }),
-        ...headers,
-      })
-      return { ...answer, body: answer.text === '' ? {} : (JSON.parse(answer.text) as Record<string, unknown>) }
-    },
-    async create(target, more = {}) {
-      const { status, body, text } = await self.api('POST', '/links', { url: target, ...more })
-      if (status !== 201) throw new Error(`creating a link was answered ${status}: ${text}`)
-      return String(body['code'])
-    },
+    api,
+    create: async (target, more = {}) => String((await created(api, '/links', { url: target, ...more }))['code']),
     async metric(name, labels = {}) {
       const all = await metrics.registry.getMetricsAsJSON()
       const values = (all.find((metric) => metric.name === name)?.values ?? []) as {
@@ -116,39 +96,4 @@ function testApp(app: App, metrics: Metrics, key: string, cleanUp: () => void): 
     },
     close: () => (closed ??= app.close().then(cleanUp)),
   }
-  return self
-}
-
-/**
- * Redirects are not followed, nothing is decoded. Without an agent the connection is not kept, which the request says: the
- * front door leaves it to node:http.
- */
-export function send(
-  base: string,
-  method: string,
-  path: string,
-  body?: string | Buffer,
-  headers: Record<string, string> = {},
-  agent: Agent | false = false,
-): Promise<Answer> {
-  const beganMs = performance.now()
-  return new Promise((resolve, reject) => {
-    const { hostname, port } = new URL(base)
-    const asked = request({ hostname, port, path, method, headers, agent }, (response) => {
-      const chunks: Buffer[] = []
-      response.on('data', (chunk: Buffer) => chunks.push(chunk))
-      response.on('error', reject)
-      response.on('end', () => {
-        const { statusCode = 0, headers } = response
-        resolve({
-          status: statusCode,
-          headers,
-          text: Buffer.concat(chunks).toString(),
-          ms: performance.now() - beganMs,
-        })
-      })
-    })
-    asked.on('error', reject)
-    asked.end(body)
-  })
 }

@@ -1,8 +1,8 @@
-// A steady trickle of checked requests, for tests that break something meanwhile.
+// Checked requests at a rate that waits for no answer, for tests that break something meanwhile.
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { Agent, type IncomingMessage } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
-import { send, type Answer } from './app.ts'
+import { send, type Answer } from './http.ts'
 
 export interface LoadAnswer extends Answer {
   readonly path: string
@@ -21,21 +21,24 @@ export interface LoadResult {
 }
 
 /**
- * Asks for the paths in turn, `perSecond` of them, whether earlier ones have been answered or not. Connections are kept, as
+ * Asks for the paths in turn, so many a second, whether earlier ones have been answered or not. Connections are kept, as
  * visitors keep them, so that the raw front door is what is asked; `agent: false` makes one for each request.
  */
 export async function steadily(
   base: () => string,
   paths: readonly string[],
-  perSecond: number,
-  until: Promise<unknown>,
+  perSecond: number | (() => number),
+  /** As long as this takes, or so many requests. */
+  until: Promise<unknown> | number,
   agent: Agent | false = new Agent({ keepAlive: true }),
+  /** Called between requests, with the number of those sent. */
+  during?: (sent: number) => void,
 ): Promise<LoadResult> {
   const answers: LoadAnswer[] = []
   const failures: string[] = []
   const under: Promise<void>[] = []
   const over = { yet: false }
-  void until.finally(() => (over.yet = true))
+  if (typeof until !== 'number') void until.finally(() => (over.yet = true))
   let viaHttp = 0
   const onHttp = (message: unknown): void => {
     const { socket, url = '' } = (message as { request: IncomingMessage }).request
@@ -43,10 +46,12 @@ export async function steadily(
   }
   subscribe('http.server.request.start', onHttp)
   const beganMs = performance.now()
-  for (let n = 0; !over.yet; n++) {
-    const dueMs = beganMs + (n * 1000) / perSecond
+  let dueMs = beganMs
+  for (let n = 0; typeof until === 'number' ? n < until : !over.yet; n++) {
+    during?.(n)
     const aheadMs = dueMs - performance.now()
     if (aheadMs > 1) await pause(aheadMs)
+    dueMs += 1000 / (typeof perSecond === 'number' ? perSecond : perSecond())
     const path = paths[n % paths.length] ?? '/'
     const startedMs = performance.now()
     const atMs = startedMs - beganMs
@@ -67,4 +72,29 @@ export async function steadily(
     viaHttp,
     p: (share) => sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? 0,
   }
+}
+
+export interface Flood {
+  /** How often each status was answered. */
+  readonly statuses: Record<number, number>
+  /** Requests without an answer: their process died. */
+  readonly failures: number
+  /** Longest wait for an answer. */
+  readonly slowestMs: number
+}
+
+export interface FloodOptions {
+  readonly requests: number
+  readonly perSecond: number
+  readonly during?: (sent: number) => void
+}
+
+/** Many requests for one path over 64 kept connections. */
+export async function flood(base: string, path: string, options: FloodOptions): Promise<Flood> {
+  const { requests, perSecond, during } = options
+  const agent = new Agent({ keepAlive: true, maxSockets: 64, scheduling: 'fifo' })
+  const { answers, failures, p } = await steadily(() => base, [path], perSecond, requests, agent, during)
+  const statuses: Record<number, number> = {}
+  for (const { status } of answers) statuses[status] = (statuses[status] ?? 0) + 1
+  return { statuses, failures: failures.length, slowestMs: p(1) }
 }

@@ -1,12 +1,13 @@
 // QuickLink as it is started: a primary and its workers, from the environment alone.
-import { spawn, type ChildProcess } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll } from 'vitest'
+import { hasEnded } from '../embedded/daemon.ts'
 import { freePort } from '../embedded/process.ts'
-import { send, type Answer } from './app.ts'
+import { apiOf, send, type Api } from './http.ts'
 import { waitFor } from '../embedded/wait.ts'
 
 export interface ServerProcess {
@@ -15,7 +16,7 @@ export interface ServerProcess {
   readonly key: string
   readonly dataDir: string
   readonly output: () => string
-  api(method: string, path: string, body?: unknown): Promise<Answer & { body: Record<string, unknown> }>
+  readonly api: Api
   workerPids(): Promise<number[]>
   signal(signal: NodeJS.Signals): void
   /** The exit code, when it has ended. */
@@ -39,66 +40,39 @@ export async function startServer(env: Record<string, string>): Promise<ServerPr
 
 export async function spawnServer(env: Record<string, string>): Promise<ServerProcess> {
   const [port, opsPort] = [await freePort(), await freePort()]
+  const [url, opsUrl] = [`http://127.0.0.1:${port}`, `http://127.0.0.1:${opsPort}`]
   const dataDir = mkdtempSync(join(tmpdir(), 'quicklink-test-'))
   const key = env['OWNER_KEY'] ?? `ql_${randomBytes(24).toString('base64url')}`
+  const own = { HOST: '127.0.0.1', PORT: `${port}`, OPS_PORT: `${opsPort}`, OWNER_KEY: key, DATA_DIR: dataDir }
   const child = spawn(process.execPath, [main], {
-    env: {
-      PATH: process.env['PATH'],
-      HOST: '127.0.0.1',
-      PORT: String(port),
-      OPS_PORT: String(opsPort),
-      OWNER_KEY: key,
-      DATA_DIR: dataDir,
-      WORKERS: '1',
-      ...env,
-    },
+    env: { PATH: process.env['PATH'], ...own, WORKERS: '1', ...env },
     // A group of its own, so that all of it can be killed at once.
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe'],
   })
-  const server = describe(child, { port, opsPort, key, dataDir })
-  started.push(server)
-  return server
-}
-
-function describe(
-  child: ChildProcess,
-  { port, opsPort, key, dataDir }: { port: number; opsPort: number; key: string; dataDir: string },
-): ServerProcess {
   let output = ''
-  for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk: Buffer) => (output += chunk.toString()))
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk.toString()))
   const ended = new Promise<number | null>((resolve) => child.once('close', resolve))
-  const url = `http://127.0.0.1:${port}`
-  const opsUrl = `http://127.0.0.1:${opsPort}`
-  return {
+  const server: ServerProcess = {
     url,
     opsUrl,
     key,
     dataDir,
     ended,
     output: () => output,
-    async api(method, path, body) {
-      const text = body === undefined ? undefined : JSON.stringify(body)
-      const headers = {
-        Authorization: `Bearer ${key}`,
-        ...(text === undefined ? {} : { 'Content-Type': 'application/json' }),
-      }
-      const answer = await send(url, method, `/api/v1${path}`, text, headers)
-      return { ...answer, body: answer.text === '' ? {} : (JSON.parse(answer.text) as Record<string, unknown>) }
-    },
+    api: apiOf(url, key),
     async workerPids() {
       const { text } = await send(opsUrl, 'GET', '/statusz')
       const { workers } = JSON.parse(text) as { workers: { pid: number | null }[] }
       return workers.flatMap(({ pid }) => pid ?? [])
     },
-    signal(signal) {
-      child.kill(signal)
-    },
+    signal: (signal) => void child.kill(signal),
     async kill() {
-      if (child.exitCode === null && child.signalCode === null && child.pid !== undefined)
-        process.kill(-child.pid, 'SIGKILL')
+      if (!hasEnded(child) && child.pid !== undefined) process.kill(-child.pid, 'SIGKILL')
       await ended
       rmSync(dataDir, { recursive: true, force: true })
     },
   }
+  started.push(server)
+  return server
 }

@@ -5,7 +5,7 @@ import { expect, it } from 'vitest'
 import { openPostgres } from '../connections/postgres.ts'
 import { limits } from '../config.ts'
 import { send } from '../../testing/app.ts'
-import { flood } from '../../testing/flood.ts'
+import { flood } from '../../testing/load.ts'
 import { spawnServer } from '../../testing/server-process.ts'
 import { freshDatabase, freshRedis, startFaultProxy, waitFor } from '../../testing/services.ts'
 

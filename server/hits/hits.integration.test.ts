@@ -5,7 +5,7 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { openPostgres, type Postgres } from '../connections/postgres.ts'
 import { send } from '../../testing/app.ts'
 import { allTrust } from '../../testing/changes.ts'
-import { flood, type Flood, type FloodOptions } from '../../testing/flood.ts'
+import { flood, type Flood, type FloodOptions } from '../../testing/load.ts'
 import { spawnServer, type ServerProcess } from '../../testing/server-process.ts'
 import {
   freshDatabase,
