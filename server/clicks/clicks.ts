@@ -1,4 +1,4 @@
-// The way of a click: counted in the process, once a second on disk (spool.ts), from there into Postgres (ledger.ts).
+// The way of a click: counted in the process, once a second on disk (spool.ts), from there into Postgres (sender.ts).
 // A click is accepted when its batch is on disk, or given up because the spool is full. A process that is killed takes
 // with it what it has counted since the last batch; its spool is taken over by whoever finds it.
 import { join } from 'node:path'
@@ -6,7 +6,7 @@ import type { Sql } from '../connections/postgres.ts'
 import type { Spooled } from './batch.ts'
 import type { ClicksReport } from './books.ts'
 import { createCounter, hourMs, type Counter } from './counter.ts'
-import { Sender } from './ledger.ts'
+import { Sender } from './sender.ts'
 import { takeOver, type Spool } from './spool.ts'
 import { Writer } from './writer.ts'
 

@@ -14,7 +14,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { clicksIn, fromLine, toLine, type Spooled } from './batch.ts'
-import { isAlive, nameOf, parseName, self } from './owner.ts'
+import { isAlive, nameOf, parseName, self } from './holder.ts'
 import { Spool, spooledBytes, takeOver, type Position } from './spool.ts'
 
 let root: string

@@ -10,7 +10,7 @@ import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { fromLine, toLine, type Spooled } from './batch.ts'
-import { isAlive, nameOf, parseName, self } from './owner.ts'
+import { isAlive, nameOf, parseName, self } from './holder.ts'
 
 /** Of a file: small enough to be read at once, large enough that it lasts for a while. */
 const fileBytes = 256 * 1024

@@ -2,7 +2,7 @@
 // counter is written, or waits in memory to be written again, or is given up and in the books.
 import { clicksIn, isEmpty, toLine, type Batch, type Spooled, type Totals } from './batch.ts'
 import type { Counter } from './counter.ts'
-import type { Sender } from './ledger.ts'
+import type { Sender } from './sender.ts'
 import { Spool, spooledBytes } from './spool.ts'
 
 type Counted = Pick<Counter, 'drain' | 'takeDropped'>
