@@ -1,90 +1,69 @@
 // The composition root of one worker: the only file that knows every room. What is acquired is released in reverse.
-// Long because it is: every room meets the others here, and nowhere else.
-import express from 'express'
-import { preparation, type BootResult } from './boot.ts'
-import type { ClicksReport } from './clicks/books.ts'
-import { openClicks, type OpenClicks } from './clicks/open.ts'
+import { createAnswers } from './api/answers.ts'
+import { sealedCursors } from './api/cursors.ts'
+import { apiRouter, createApi } from './api/router.ts'
+import { preparation } from './boot.ts'
+import { Clicks } from './clicks/clicks.ts'
+import { Popularity } from './clicks/popularity.ts'
+import { Warmer } from './clicks/warm.ts'
 import { cacheRouter } from './coherence/api.ts'
-import { createTruth } from './coherence/truth.ts'
+import { startCoherence } from './coherence/open.ts'
+import { createSharedCache } from './coherence/shared-cache.ts'
+import { Trust } from './coherence/trust.ts'
+import { createTruth, type Truth } from './coherence/truth.ts'
 import { Vouching } from './coherence/vouching.ts'
 import { changeSeen, limits, type Config } from './config.ts'
 import { Breaker } from './connections/breaker.ts'
 import { openDatabases } from './connections/databases.ts'
-import { QuickLinkError, unavailable } from './errors.ts'
-import { createAnswers } from './api/answers.ts'
-import { apiRouter } from './api/router.ts'
+import type { Sql } from './connections/postgres.ts'
+import { openRedis } from './connections/redis.ts'
+import { DatabaseClock } from './hits/database-clock.ts'
+import { createHitCounters } from './hits/hit-counters.ts'
+import { openHits } from './hits/open.ts'
+import { askRedis } from './connections/ask-redis.ts'
+import { openLimits } from './quotas/open.ts'
+import type { Code } from './link.ts'
+import { linksRouter } from './links/api.ts'
+import { createSearch } from './links/search.ts'
+import type { App, AppDeps } from './processes/worker.ts'
 import { connectionsCountedAs } from './rates/addresses.ts'
 import { isPrivate } from './rates/client-address.ts'
-import type { Counters } from './rates/counters.ts'
-import { DatabaseClock } from './hits/database-clock.ts'
-import { openHits } from './hits/open.ts'
-import { openLimits } from './quotas/open.ts'
-import type { AbsenceChannel } from './rates/shared-absences.ts'
-import { openRedisTier } from './redis-tier.ts'
-import { listen, type Listener } from './redirect/listener.ts'
+import { listen } from './redirect/listener.ts'
 import { Decisions } from './redirect/outcome.ts'
-import { Page, smallPages } from './redirect/pages.ts'
+import { smallPages } from './redirect/pages.ts'
 import { createResolver } from './redirect/resolve.ts'
-import { createTier1 } from './redirect/tier1-local.ts'
+import { createTier1, type Tier1 } from './redirect/tier1-local.ts'
 import { createTier2, noTier2 } from './redirect/tier2-redis.ts'
 import { createTier3 } from './redirect/tier3-postgres.ts'
-import type { Log } from './telemetry/log.ts'
-import type { Metrics } from './telemetry/metrics.ts'
 import { sparing } from './telemetry/sparing.ts'
-
-export interface App extends Pick<Listener, 'port' | 'handle' | 'adopt'> {
-  status(): Record<string, unknown>
-  /** Stops accepting, finishes what is in flight, flushes, lets go. */
-  close(): Promise<void>
-}
-
-export interface AppDeps {
-  readonly metrics: Metrics
-  readonly log: Log
-  /** Known once Postgres has been reached; until then the API answers 503, and redirects what Redis knows. */
-  readonly boot: Promise<BootResult>
-  /** Rate limits in memory, of all workers together; without them this process counts for itself. */
-  readonly counters?: Counters
-  /** To the count of all workers' absent codes; without it this process counts for itself. */
-  readonly absences?: AbsenceChannel
-  /** To the books of all workers' clicks; without them this process keeps its own. */
-  readonly reportClicks?: (report: ClicksReport) => void
-}
-
-const noSuchApi = Page.of(new QuickLinkError('not_found', 'There is no such API: it is under /api/v1.'))
-const apiStarting = Page.of(unavailable('The API is not ready: Postgres has not been reached yet.'))
-
-type Release = () => Promise<void> | void
+import { authenticator } from './tenants/keys.ts'
 
 export async function startApp(config: Config, deps: AppDeps): Promise<App> {
-  const releases: Release[] = []
-  const release = async (): Promise<void> => {
-    for (const undo of releases.reverse()) await undo()
-  }
-  try {
-    return await compose(config, deps, releases, release)
-  } catch (error) {
-    await release()
-    throw error
-  }
+  await using acquired = new AsyncDisposableStack()
+  const app = await compose(config, deps, acquired)
+  const kept = acquired.move()
+  return { ...app, close: () => kept.disposeAsync() }
 }
 
-async function compose(
-  config: Config,
-  { metrics, log, boot, counters, absences, reportClicks }: AppDeps,
-  releases: Release[],
-  release: () => Promise<void>,
-): Promise<App> {
+async function compose(config: Config, deps: AppDeps, acquired: AsyncDisposableStack): Promise<Omit<App, 'close'>> {
+  const { metrics, log, boot } = deps
+  const nowMs = (): number => performance.now()
+  const strangers = sparing(log, limits.strangersLineMs)
+  const troubles = sparing(log, limits.troubleLineMs)
+  const once = sparing(log, Infinity)
+
+  // Postgres, and what is known of codes in this process.
   const databases = openDatabases(config, (err) => log.debug({ err }, 'a Postgres connection broke'))
-  releases.push(databases.close)
+  acquired.defer(databases.close)
   const breakers = {
-    redis: openBreaker(config, 'redis', config.breakerOpenMs, metrics, log),
-    postgres: openBreaker(config, 'postgres', config.dbBreakerOpenMs, metrics, log),
+    redis: openBreaker(config, 'redis', config.breakerOpenMs, deps),
+    postgres: openBreaker(config, 'postgres', config.dbBreakerOpenMs, deps),
   }
-  releases.push(() => {
-    breakers.redis.close()
-    breakers.postgres.close()
+  acquired.defer(() => {
+    breakers.redis.shutdown()
+    breakers.postgres.shutdown()
   })
+  const minting = boot.then((booted) => preparation(config, log, booted))
   const truth = createTruth(databases.redirects, databases.passes)
   const { behindMs, livesMs, graceMs } = changeSeen(config)
   const vouching = new Vouching(behindMs)
@@ -95,22 +74,30 @@ async function compose(
     staleMaxMs: config.staleMaxS * 1000,
     trustMs: behindMs,
     vouching,
-    nowMs: () => performance.now(),
+    nowMs,
   })
-  metrics.onCollect(() => metrics.vouchedCopies.set(tier1.vouchedSize))
-  const minting = boot.then((booted) => preparation(config, log, booted))
-  const { telling, coherence, hitCounters, askHits } = openRedisTier(config, {
-    metrics,
-    log,
+
+  // Redis, where there is one: everybody who asks it has this connection.
+  const shared = openShared(config, deps, { sql: databases.clicks, breaker: breakers.redis, truth, tier1 })
+  acquired.defer(() => shared?.redis.close())
+  const coherence = startCoherence(config, {
     truth,
     local: tier1,
     vouching,
+    shared,
     breaker: breakers.redis,
-    clicks: () => clicks,
-    minting,
+    metrics,
+    log,
+    prepare: async () => shared?.hitCounters.prepare(),
+    onWipe(why) {
+      log.warn({ why }, 'everything about links in Redis is unlinked')
+      shared?.warmer.soon()
+    },
+    onGoneBack: async (identity) => (await minting).prepare(identity),
   })
-  releases.push(telling.close)
+  acquired.defer(coherence.stop)
 
+  // The ladder.
   const tier3 = createTier3({
     truth,
     breaker: breakers.postgres,
@@ -120,10 +107,9 @@ async function compose(
       if (reason === 'queue_full') metrics.shed.inc({ reason: 'db_queue' })
     },
   })
-  const tier2 = coherence
+  const tier2 = shared
     ? createTier2({
-        cache: coherence.cache,
-        trust: coherence.trust,
+        ...shared,
         vouching,
         breaker: breakers.redis,
         config,
@@ -139,58 +125,60 @@ async function compose(
     askEveryMs: limits.askEveryMs,
     askMostMs: limits.askMostMs,
     random: Math.random,
-    nowMs: () => performance.now(),
+    nowMs,
     onFlight: (source) => metrics.lookups.inc({ source }),
     onSaved: () => metrics.lookupsSaved.inc(),
   })
+
+  // What is counted, and what is allowed.
   const clock = new DatabaseClock()
-  const clicks: OpenClicks = openClicks(config, {
+  const clicks = new Clicks(config, {
     sql: databases.clicks,
-    truth,
-    coherence,
-    askRedis: askHits,
-    codes: () => tier1.codes(),
     nowMs: () => clock.nowMs(),
-    report: reportClicks,
-    metrics,
-    log,
+    report: deps.reportClicks,
+    onPersisted: (batches) => shared?.popularity.note(batches),
+    onDamaged: (lines) => {
+      metrics.spoolDamaged.inc(lines)
+      log.warn({ lines }, 'batches of the click spool were torn or damaged, and are skipped')
+    },
+    onError: (err, what) => troubles.warn({ err }, what),
   })
-  releases.push(() => clicks.stop())
+  acquired.defer(() => clicks.stop())
+  acquired.defer(() => shared?.popularity.stop())
+  acquired.defer(() => shared?.warmer.stop())
   const hits = openHits(config, {
     redirects: databases.redirects,
     api: databases.api,
     breaker: breakers.postgres,
-    counters: hitCounters,
+    counters: shared?.hitCounters,
     clock,
-    flushClicks: clicks.flush,
+    flushClicks: () => clicks.flush(),
     onRejected: () => metrics.hitQuotaRejections.inc(),
     onUngranted: (linkId) => {
       metrics.hitsUngranted.inc()
       clicks.ungranted(linkId)
     },
   })
-  releases.push(hits.close)
-  metrics.tierConfigured.set({ tier: 'local' }, 1)
-  metrics.tierConfigured.set({ tier: 'postgres' }, 1)
-  metrics.onCollect(() => {
-    const counts = databases.counts()
-    for (const state of ['active', 'idle', 'waiting'] as const) metrics.dbPool.set({ state }, counts[state])
-  })
-
-  const { admission, termsOf, absentCodes, rooms, ...held } = openLimits(config, {
+  acquired.defer(hits.close)
+  const { admission, termsOf, absentCodes, rooms, ...limited } = openLimits(config, {
+    ...deps,
     sql: databases.limits,
     api: databases.api,
-    coherence,
+    shared,
     breaker: breakers.redis,
-    counters,
     onRateLimited: (tier) => metrics.rateLimited.inc({ tier }),
-    absences,
-    onUnheeded: unheeded(metrics, log),
+    onUnheeded: (peer) => {
+      const near = isPrivate(peer)
+      metrics.forwardedUnheeded.inc({ peer: near ? 'private' : 'public' })
+      // A stranger can send the header as well, so it is said only of a peer that may be a proxy of ours.
+      if (near) once.warn({ peer }, 'X-Forwarded-For comes from an address that TRUST_PROXY does not name')
+    },
     onQuotaExceeded: () => metrics.tenantQuotaRejections.inc(),
     onError: (err, what) => log.warn({ err }, what),
   })
-  releases.push(held.close)
-  const saidSparingly = sparing(log, limits.strangersLineMs)
+  acquired.defer(limited.close)
+
+  // Who asks: visitors, and callers of the API.
   const decisions = new Decisions({
     resolver,
     nowMs: Date.now,
@@ -198,23 +186,33 @@ async function compose(
     hits,
     absentCodes,
     onShed: () => metrics.shed.inc({ reason: 'flights' }),
-    onError: (error) => saidSparingly.error({ err: error }, 'a redirect failed'),
+    onError: (err) => strangers.error({ err }, 'a redirect failed'),
   })
-
-  const api = express.Router()
+  const api = createApi()
   const answers = createAnswers(() => metrics.shed.inc({ reason: 'api_queue' }))
-  const { announcer } = telling
-  const cache = cacheRouter({ sql: databases.api, truth, announcer, peek: (code) => tier1.peek(code), coherence })
-  void Promise.all([boot, minting]).then(([booted, prepared]) => {
-    const onGuesser = (): void => metrics.rateLimited.inc({ tier: 'address' })
-    const mine = { answers, onGuesser, admission, termsOf, rooms: [cache, hits.room, ...rooms] }
-    api.use(apiRouter({ config, log, sql: databases.api, boot: booted, preparation: prepared, announcer, ...mine }))
+  void Promise.all([boot, minting]).then(([{ salt }, preparation]) => {
+    const sql = databases.api
+    const { announcer } = coherence
+    const links = linksRouter({
+      db: sql,
+      preparation,
+      announcer,
+      admission,
+      termsOf,
+      prepareMs: config.apiDbTimeoutMs,
+      publicUrl: config.publicUrl,
+      search: createSearch(sql),
+      cursors: sealedCursors(salt),
+    })
+    const cache = cacheRouter({ sql, truth, announcer, peek: tier1.peek, shared, config })
+    const authenticate = authenticator(sql, () => metrics.rateLimited.inc({ tier: 'address' }))
+    api.router.use(apiRouter(config, { sql, log, authenticate, answers, rooms: [links, cache, hits.room, ...rooms] }))
   })
   const server = await listen(config, {
     decisions,
     small: smallPages(config.rootUrl),
     clicks,
-    api: createApi(api),
+    api: api.app,
     onAnswer: (status, seconds, source) => {
       metrics.redirect(status, seconds)
       if (source === 'local') metrics.localHit()
@@ -225,16 +223,26 @@ async function compose(
     countedAs: connectionsCountedAs(config),
     isCrowded: () => answers.isCrowded,
     onLetGo: () => metrics.shed.inc({ reason: 'connections' }),
-    onError: (error) => saidSparingly.error({ err: error }, 'the listener failed'),
+    onError: (err) => strangers.error({ err }, 'the listener failed'),
   })
-  releases.push(server.close)
+  acquired.defer(server.close)
+
+  for (const tier of ['local', 'postgres'] as const) metrics.tierConfigured.set({ tier }, 1)
+  if (shared) metrics.tierConfigured.set({ tier: 'redis' }, 1)
+  metrics.onCollect(() => {
+    metrics.vouchedCopies.set(tier1.vouchedSize)
+    if (shared) metrics.trustAge.set(shared.trust.ageS())
+    metrics.clicksSpooled.set(clicks.spooled)
+    const counts = databases.counts()
+    for (const state of ['active', 'idle', 'waiting'] as const) metrics.dbPool.set({ state }, counts[state])
+  })
   return {
     port: server.port,
     handle: server.handle,
     adopt: server.adopt,
     status: () => ({
-      redis: coherence
-        ? { breaker: breakers.redis.state, ready: coherence.cache.ready, trusted: coherence.trusted() }
+      redis: shared
+        ? { breaker: breakers.redis.state, ready: shared.cache.ready, trusted: shared.trusted() }
         : { tier: 'off' },
       postgres: { breaker: breakers.postgres.state, pools: databases.counts() },
       tier1: { entries: tier1.size },
@@ -242,16 +250,39 @@ async function compose(
       clicks: { pending: clicks.pending, spooled: clicks.spooled },
       hits: { leases: hits.leases },
     }),
-    close: release,
   }
+}
+
+interface SharedDeps {
+  readonly sql: Sql
+  readonly breaker: Breaker
+  readonly truth: Truth
+  readonly tier1: Tier1
+}
+
+function openShared(config: Config, { metrics, log }: AppDeps, { sql, breaker, truth, tier1 }: SharedDeps) {
+  if (!config.redisUrl && !config.redisSentinels) return undefined
+  const redis = openRedis(config, {
+    onError: (err) => log.debug({ err }, 'a Redis connection broke'),
+    onCommand: (command, seconds) => metrics.redisCommandDuration.observe({ command }, seconds),
+  })
+  const ask = askRedis(redis, breaker, config.redisTimeoutMs)
+  const popularity = new Popularity(config, { sql, redis, ask })
+  const lifeS = config.dynamicTtl === 'on' ? (code: Code) => popularity.lifeS(code) : undefined
+  const cache = createSharedCache(redis, { ...config, tombstoneS: limits.tombstoneS, lifeS })
+  const trust = new Trust(config.trustMs, () => performance.now())
+  const trusted = (): boolean => trust.holds(cache.connection)
+  const codes = (): Code[] => [...popularity.hot(), ...tier1.codes()]
+  const onWarmed = (links: number): void => log.info({ links }, 'Redis was empty and has the most wanted links again')
+  const warmer = new Warmer({ cache, truth, trusted, codes, onWarmed })
+  return { redis, cache, trust, trusted, popularity, warmer, hitCounters: createHitCounters(redis, ask) }
 }
 
 function openBreaker(
   config: Config,
   dependency: 'redis' | 'postgres',
   openMs: number,
-  metrics: Metrics,
-  log: Log,
+  { metrics, log }: AppDeps,
 ): Breaker {
   metrics.breaker(dependency, 'closed')
   return new Breaker({
@@ -263,26 +294,4 @@ function openBreaker(
       log.info({ dependency, state }, `the breaker of ${dependency} is ${state.replace('_', ' ')}`)
     },
   })
-}
-
-/** A stranger can send the header as well, so it is said once, and only of a peer that may be a proxy of ours. */
-function unheeded(metrics: Metrics, log: Log): (peer: string) => void {
-  let said = false
-  return (peer) => {
-    const near = isPrivate(peer)
-    metrics.forwardedUnheeded.inc({ peer: near ? 'private' : 'public' })
-    if (near && !said) log.warn({ peer }, 'X-Forwarded-For comes from an address that TRUST_PROXY does not name')
-    said ||= near
-  }
-}
-
-function createApi(api: express.Router): express.Express {
-  const app = express()
-  app.disable('x-powered-by')
-  app.set('etag', false)
-  // As a proxy's rule for /api/ reads it.
-  app.enable('case sensitive routing')
-  app.use('/api/v1', api, (req, res) => apiStarting.send(req, res))
-  app.use((req, res) => noSuchApi.send(req, res))
-  return app
 }

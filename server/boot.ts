@@ -1,6 +1,5 @@
 // What a database needs before this process may use it. The same steps for every process and every start, one process at
 // a time; whatever is there already is left as it is.
-import type { Log } from './api/http.ts'
 import { limits, type Config } from './config.ts'
 import { withDatabaseLock } from './connections/migrate.ts'
 import { adoptDatabase, postgresRunningSince } from './links/adopt.ts'
@@ -8,6 +7,7 @@ import type { Minting, Preparation } from './links/change-link.ts'
 import { readHighWater } from './links/high-water.ts'
 import { settleSalt, type Salt } from './links/salt.ts'
 import { shortcodes } from './links/shortcode.ts'
+import type { Lines } from './telemetry/sparing.ts'
 import { ownerKeyFile, settleOwnerKey } from './tenants/owner-key.ts'
 
 export type BootConfig = Pick<Config, 'databaseUrl' | 'ownerKey' | 'codeSalt' | 'dataDir'>
@@ -22,7 +22,7 @@ export interface BootResult extends Salt {
  * A ConfigError is for a person to mend; where Postgres cannot be reached, it is for the caller to try again.
  * `goneBack`: the identity of a database that a Redis has seen a later state of.
  */
-export function boot(config: BootConfig, log: Log, goneBack?: string): Promise<BootResult> {
+export function boot(config: BootConfig, log: Lines, goneBack?: string): Promise<BootResult> {
   const onInfo = (message: string): void => log.info({}, message)
   return withDatabaseLock({ url: config.databaseUrl, connectMs: limits.dbConnectMs, onInfo }, async (sql) => {
     const highWater = await readHighWater(config.dataDir)
@@ -42,7 +42,7 @@ export function boot(config: BootConfig, log: Log, goneBack?: string): Promise<B
 }
 
 /** What this process mints with, and the way to boot again when the database may be a restored copy. */
-export function preparation(config: BootConfig, log: Log, booted: BootResult): Preparation {
+export function preparation(config: BootConfig, log: Lines, booted: BootResult): Preparation {
   const minting = ({ salt, ...rest }: BootResult): Minting => ({ ...rest, mint: shortcodes(salt) })
   let current = minting(booted)
   let underWay: Promise<Minting> | undefined

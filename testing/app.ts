@@ -4,9 +4,13 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll } from 'vitest'
-import { startApp, type App } from '../server/app.ts'
+import { startApp } from '../server/app.ts'
 import { boot } from '../server/boot.ts'
-import { loadConfig } from '../server/config.ts'
+import { createClickBooks } from '../server/clicks/books.ts'
+import { limits, loadConfig } from '../server/config.ts'
+import type { App } from '../server/processes/worker.ts'
+import { memoryCounters } from '../server/rates/counters.ts'
+import { AbsenceChannel, createAbsenceDesk } from '../server/rates/shared-absences.ts'
 import { createLog } from '../server/telemetry/log.ts'
 import { createMetrics, type Metrics } from '../server/telemetry/metrics.ts'
 import { apiOf, created, send, type Answer, type Api } from './http.ts'
@@ -62,7 +66,17 @@ export async function startTestApp(options: TestAppOptions): Promise<TestApp> {
   const metrics = createMetrics()
   const booted =
     options.booted === false ? new Promise<never>(() => undefined) : Promise.resolve(await boot(config, log))
-  const app = await startApp(config, { metrics, log, boot: booted })
+  // As a primary process with this worker alone.
+  const desk = createAbsenceDesk(limits.scanAddresses)
+  const absences: AbsenceChannel = new AbsenceChannel((report) => absences.heard(desk(report)))
+  const app = await startApp(config, {
+    metrics,
+    log,
+    boot: booted,
+    counters: memoryCounters(limits.createWindowS),
+    absences,
+    reportClicks: createClickBooks((what, clicks) => metrics.clicks[what].inc(clicks)).note,
+  })
   const test = testApp(app, metrics, key, () => rmSync(dataDir, { recursive: true, force: true }))
   apps.push(test)
   return test

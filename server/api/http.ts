@@ -4,19 +4,13 @@ import type { z } from 'zod'
 import { limits } from '../config.ts'
 import { isUnavailable } from '../connections/postgres.ts'
 import { invalid, QuickLinkError, toProblem, unavailable } from '../errors.ts'
+import type { Lines } from '../telemetry/sparing.ts'
 import { holdBytes } from './answers.ts'
 
 export interface Caller {
   readonly tenant: string
   /** The owner may see and change every tenant's links. */
   readonly isOwner: boolean
-}
-
-/** As much of a logger as the API needs. */
-export interface Log {
-  info(details: object, message: string): void
-  warn(details: object, message: string): void
-  error(details: object, message: string): void
 }
 
 export function rememberCaller(response: Response, caller: Caller): void {
@@ -138,7 +132,7 @@ function routeOf(request: Request): string {
 
 /** Problems leave as problem+json. Their causes go to the log, never to the caller. */
 export const problemHandler =
-  (log: Log): ErrorRequestHandler =>
+  (log: Lines): ErrorRequestHandler =>
   (error: unknown, request, response, _next) => {
     const translated = translate(error)
     const problem = toProblem(translated)

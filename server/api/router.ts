@@ -1,56 +1,27 @@
 // The API under /api/v1: authenticated or 401, then the rooms' own routes. The redirect path knows nothing of it.
-import { Router } from 'express'
-import type { BootResult } from '../boot.ts'
+import express, { Router } from 'express'
 import { limits, type Config } from '../config.ts'
 import type { Postgres } from '../connections/postgres.ts'
-import { unavailable } from '../errors.ts'
+import { QuickLinkError, unavailable } from '../errors.ts'
 import { subscriberOf } from '../rates/addresses.ts'
 import { clientAddress } from '../rates/client-address.ts'
-import { linksRouter } from '../links/api.ts'
-import type { Announcer } from '../coherence/announce.ts'
-import { everyoneAdmitted, type Admission, type Preparation } from '../links/change-link.ts'
-import { createSearch } from '../links/search.ts'
-import type { TermsOf } from '../links/terms.ts'
-import { sparing } from '../telemetry/sparing.ts'
-import { authenticator } from '../tenants/keys.ts'
+import { Page } from '../redirect/pages.ts'
+import { sparing, type Lines } from '../telemetry/sparing.ts'
+import type { Authenticate } from '../tenants/keys.ts'
 import type { Answers } from './answers.ts'
-import { sealedCursors } from './cursors.ts'
-import { notFound, nothingWithNul, problemHandler, rememberCaller, type Log } from './http.ts'
+import { notFound, nothingWithNul, problemHandler, rememberCaller } from './http.ts'
 
-export interface ApiDeps {
-  readonly config: Config
-  readonly log: Log
-  readonly sql: Postgres
-  readonly boot: BootResult
-  readonly preparation: Preparation
-  readonly announcer: Announcer
+interface ApiDeps {
+  readonly sql: Pick<Postgres, 'counts'>
+  readonly log: Lines
+  readonly authenticate: Authenticate
   /** Those that are not yet sent. */
   readonly answers: Pick<Answers, 'begin'>
-  /** Rate limit and tenant quota; without it every tenant may create. */
-  readonly admission?: Admission
-  /** What a tenant's tier promises of a link; without it there is no bound. */
-  readonly termsOf?: TermsOf
-  /** An address has sent too many keys that are not valid. */
-  readonly onGuesser?: () => void
-  /** Routes of further rooms, below /api/v1, behind the same authentication. */
-  readonly rooms?: readonly Router[]
+  readonly rooms: readonly Router[]
 }
 
-export function apiRouter(deps: ApiDeps): Router {
-  const { config, log, sql, announcer } = deps
-  const authenticate = authenticator(sql, deps.onGuesser)
-  const links = linksRouter({
-    db: sql,
-    preparation: deps.preparation,
-    announcer,
-    admission: deps.admission ?? everyoneAdmitted,
-    termsOf: deps.termsOf ?? (() => Promise.resolve({ monthlyHits: null, lifeDays: null })),
-    prepareMs: config.apiDbTimeoutMs,
-    publicUrl: config.publicUrl,
-    search: createSearch(sql),
-    cursors: sealedCursors(deps.boot.salt),
-  })
-
+export function apiRouter({ trustProxy }: Pick<Config, 'trustProxy'>, deps: ApiDeps): Router {
+  const { sql, log, authenticate, answers, rooms } = deps
   const router = Router({ caseSensitive: true })
   router.use((_request, _response, next) => {
     if (sql.counts().waiting >= limits.dbApiQueue) throw unavailable('Too many requests are waiting: try again soon.')
@@ -59,16 +30,29 @@ export function apiRouter(deps: ApiDeps): Router {
   router.use(async (request, response, next) => {
     const { authorization, 'x-forwarded-for': said } = request.headers
     const address = (): string =>
-      subscriberOf(clientAddress(request.socket.remoteAddress, said?.toString(), config.trustProxy))
+      subscriberOf(clientAddress(request.socket.remoteAddress, said?.toString(), trustProxy))
     const caller = await authenticate(authorization, address)
     rememberCaller(response, caller)
-    deps.answers.begin(response, caller.tenant)
+    answers.begin(response, caller.tenant)
     next()
   })
-  router.use(nothingWithNul)
-  router.use(links)
-  for (const room of deps.rooms ?? []) router.use(room)
-  router.use(notFound)
+  router.use(nothingWithNul, ...rooms, notFound)
   router.use(problemHandler(sparing(log, limits.strangersLineMs)))
   return router
+}
+
+const noSuchApi = Page.of(new QuickLinkError('not_found', 'There is no such API: it is under /api/v1.'))
+const apiStarting = Page.of(unavailable('The API is not ready: Postgres has not been reached yet.'))
+
+/** All below /api. The router is empty until Postgres has been reached. */
+export function createApi(): { app: express.Express; router: Router } {
+  const app = express()
+  const router = Router()
+  app.disable('x-powered-by')
+  app.set('etag', false)
+  // As a proxy's rule for /api/ reads it.
+  app.enable('case sensitive routing')
+  app.use('/api/v1', router, (req, res) => apiStarting.send(req, res))
+  app.use((req, res) => noSuchApi.send(req, res))
+  return { app, router }
 }

@@ -7,7 +7,7 @@ import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { Postgres, Sql } from '../connections/postgres.ts'
 import { freshDatabase, migrated, waitFor } from '../../testing/services.ts'
 import { createClickBooks } from './books.ts'
-import { startClicks, type Clicks, type ClicksOptions } from './clicks.ts'
+import { Clicks, type ClicksDeps } from './clicks.ts'
 
 let db: Postgres
 beforeAll(async () => {
@@ -43,23 +43,25 @@ const sql: Sql = {
   },
 }
 
-function start(more: Partial<ClicksOptions> = {}): Clicks {
-  const clicks = startClicks({
-    sql,
-    dataDir,
+function start({
+  maxBytes = 1e9,
+  maxLinks = 1000,
+  ...more
+}: { maxBytes?: number; maxLinks?: number } & Partial<ClicksDeps> = {}): Clicks {
+  const clicks = new Clicks(
+    { dataDir, spoolMaxMb: maxBytes / 1e6 },
+    {
+      sql,
+      nowMs: Date.now,
+      report: note,
+      onPersisted: () => undefined,
+      onDamaged: (lines) => (damaged += lines),
+      onError: () => undefined,
+      ...more,
+    },
     // Flushed by hand.
-    everyMs: 1e9,
-    maxLinks: 1000,
-    maxBytes: 1e9,
-    takeOverEveryMs: 0,
-    stopMs: 1000,
-    nowMs: Date.now,
-    onReport: note,
-    onPersisted: () => undefined,
-    onDamaged: (lines) => (damaged += lines),
-    onError: () => undefined,
-    ...more,
-  })
+    { clicksEveryMs: 1e9, clickLinks: maxLinks, takeOverEveryMs: 0, clicksStopMs: 1000 },
+  )
   running.push(clicks)
   return clicks
 }
@@ -191,6 +193,27 @@ describe('clicks', () => {
     await waitFor(() => counted.persisted === 40)
     expect(damaged).toBe(1)
     expect(counted).toEqual({ accepted: 60, dropped: 20, persisted: 40 })
+  })
+
+  it('in a damaged batch right behind what had arrived are given up, too, and not taken for arrived', async () => {
+    const dead = start()
+    hit(dead, nextId, 10)
+    await dead.flush()
+    network.up = false
+    for (const clicks of [20, 30]) {
+      hit(dead, nextId, clicks)
+      await dead.flush()
+    }
+    kill(dead)
+    const [name] = spoolsOf(dataDir)
+    const file = join(dataDir, 'spool', name!, '000001.log')
+    writeFileSync(file, readFileSync(file, 'latin1').replace(`[[${nextId},20,0]]`, `[[${nextId},21,0]]`))
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    network.up = true
+    start()
+    await waitFor(() => counted.accepted === counted.persisted + counted.dropped)
+    expect(counted).toEqual({ accepted: 60, dropped: 20, persisted: 40 })
+    expect(await inPostgres(nextId)).toBe(40)
   })
 
   it('of a row that can be no link’s are given up, and hold up nothing: of a running process', async () => {

@@ -1,7 +1,8 @@
-// The way of a click: counted in the process, once a second on disk (spool.ts), from there into Postgres (sender.ts).
+// Clicks of one process: counted in memory, once a second written to disk (spool.ts), from there to Postgres (sender.ts).
 // A click is accepted when its batch is on disk, or given up because the spool is full. A process that is killed takes
 // with it what it has counted since the last batch; its spool is taken over by whoever finds it.
 import { join } from 'node:path'
+import { limits, type Config } from '../config.ts'
 import type { Sql } from '../connections/postgres.ts'
 import type { Spooled } from './batch.ts'
 import type { ClicksReport } from './books.ts'
@@ -10,56 +11,26 @@ import { Sender } from './sender.ts'
 import { takeOver, type Spool } from './spool.ts'
 import { Writer } from './writer.ts'
 
-export interface Clicks extends Pick<Counter, 'tally' | 'hit' | 'ungranted'> {
-  /** Writes what is counted, and brings it to Postgres if that answers. Never rejects. */
-  flush(): Promise<void>
-  /** Counted, and not on disk yet. */
-  readonly pending: number
-  /** On disk, and not in Postgres yet. */
-  readonly spooled: number
-  stop(): Promise<void>
-}
+/** Figures of `limits`, so that a test can have others. */
+type Bounds = Readonly<Record<'clicksEveryMs' | 'clickLinks' | 'takeOverEveryMs' | 'clicksStopMs', number>>
 
-export interface ClicksOptions {
+export interface ClicksDeps {
   readonly sql: Sql
-  readonly dataDir: string
-  readonly everyMs: number
-  readonly maxLinks: number
-  readonly maxBytes: number
-  readonly takeOverEveryMs: number
-  /** For a clean stop; what is not sent by then stays in the spool. */
-  readonly stopMs: number
   /** Unix milliseconds of the database's clock. */
   readonly nowMs: () => number
-  readonly onReport: (report: ClicksReport) => void
+  readonly report: (report: ClicksReport) => void
   readonly onPersisted: (batches: readonly Spooled[]) => void
   readonly onDamaged: (lines: number) => void
   readonly onError: (error: unknown, what: string) => void
 }
 
-export function startClicks(options: ClicksOptions): Clicks {
-  const counter = createCounter(options)
-  const { tally, hit, ungranted } = counter
-  const way = new Way(options, counter)
-  way.start()
-  return {
-    tally,
-    hit,
-    ungranted,
-    flush: () => way.flush(),
-    stop: () => way.stop(),
-    get pending() {
-      return way.pending
-    },
-    get spooled() {
-      return way.spooled
-    },
-  }
-}
-
-/** From the counter to Postgres: one write and one round of sending at a time. */
-class Way {
-  readonly #options: ClicksOptions
+/** One write to disk and one round of sending at a time. */
+export class Clicks implements Pick<Counter, 'tally' | 'hit' | 'ungranted'> {
+  readonly tally: Counter['tally']
+  readonly hit: Counter['hit']
+  readonly ungranted: Counter['ungranted']
+  readonly #deps: ClicksDeps
+  readonly #bounds: Bounds
   readonly #counter: Counter
   readonly #root: string
   readonly #writer: Writer
@@ -70,41 +41,48 @@ class Way {
   #timer: NodeJS.Timeout | undefined
   #stopped = false
 
-  constructor(options: ClicksOptions, counter: Counter) {
-    const { dataDir, maxBytes, onError } = options
-    this.#options = options
-    this.#counter = counter
-    this.#root = join(dataDir, 'spool')
-    this.#writer = new Writer({ root: this.#root, maxBytes, onError, senderOf: (spool) => this.#senderOf(spool) })
-  }
-
-  get pending(): number {
-    return this.#counter.pending + this.#writer.unwritten
-  }
-
-  get spooled(): number {
-    return [...this.#inherited].reduce((sum, { spooled }) => sum + spooled, this.#writer.sender?.spooled ?? 0)
-  }
-
-  start(): void {
+  constructor(config: Pick<Config, 'dataDir' | 'spoolMaxMb'>, deps: ClicksDeps, bounds: Bounds = limits) {
+    this.#deps = deps
+    this.#bounds = bounds
+    this.#counter = createCounter({ maxLinks: bounds.clickLinks, nowMs: deps.nowMs })
+    ;({ tally: this.tally, hit: this.hit, ungranted: this.ungranted } = this.#counter)
+    this.#root = join(config.dataDir, 'spool')
+    this.#writer = new Writer({
+      root: this.#root,
+      maxBytes: config.spoolMaxMb * 1_000_000,
+      onError: deps.onError,
+      senderOf: (spool) => this.#senderOf(spool),
+    })
     this.#schedule()
     void this.#send()
   }
 
+  /** Counted, and not on disk yet. */
+  get pending(): number {
+    return this.#counter.pending + this.#writer.unwritten
+  }
+
+  /** On disk, and not in Postgres yet. */
+  get spooled(): number {
+    return [...this.#inherited].reduce((sum, { spooled }) => sum + spooled, this.#writer.sender?.spooled ?? 0)
+  }
+
+  /** Writes what is counted, and brings it to Postgres if that answers. Never rejects. */
   async flush(): Promise<void> {
     await this.#write()
     await this.#sending
     await this.#send()
   }
 
+  /** Bounded; what is not sent by then stays in the spool. */
   async stop(): Promise<void> {
     this.#stopped = true
     clearTimeout(this.#timer)
     await this.#writing
     let late: NodeJS.Timeout | undefined
     await Promise.race([
-      this.#finish().catch((error: unknown) => this.#options.onError(error, 'the click spool could not be closed')),
-      new Promise<void>((resolve) => (late = setTimeout(resolve, this.#options.stopMs))),
+      this.#finish().catch((error: unknown) => this.#deps.onError(error, 'the click spool could not be closed')),
+      new Promise<void>((resolve) => (late = setTimeout(resolve, this.#bounds.clicksStopMs))),
     ])
     clearTimeout(late)
     this.#writer.sender?.spool.release()
@@ -113,12 +91,12 @@ class Way {
 
   #schedule(): void {
     // A batch belongs to one hour.
-    const toHourMs = hourMs - (this.#options.nowMs() % hourMs)
+    const toHourMs = hourMs - (this.#deps.nowMs() % hourMs)
     const run = (): void => {
       if (!this.#stopped) this.#schedule()
       void this.#write().then(() => this.#send())
     }
-    this.#timer = setTimeout(run, Math.min(this.#options.everyMs, toHourMs + 1))
+    this.#timer = setTimeout(run, Math.min(this.#bounds.clicksEveryMs, toHourMs + 1))
   }
 
   #write(): Promise<void> {
@@ -129,7 +107,7 @@ class Way {
   #send(): Promise<void> {
     this.#sending ??= this.#sendAll()
       .catch((error: unknown) => {
-        this.#options.onError(error, 'clicks could not be written to Postgres; they wait in the spool')
+        this.#deps.onError(error, 'clicks could not be written to Postgres; they wait in the spool')
       })
       .finally(() => (this.#sending = undefined))
     return this.#sending
@@ -137,7 +115,7 @@ class Way {
 
   async #sendAll(): Promise<void> {
     await this.#writer.sender?.send(false)
-    if (performance.now() - this.#lookedMs >= this.#options.takeOverEveryMs) {
+    if (performance.now() - this.#lookedMs >= this.#bounds.takeOverEveryMs) {
       this.#lookedMs = performance.now()
       for (const spool of await takeOver(this.#root)) this.#inherited.add(this.#senderOf(spool))
     }
@@ -156,7 +134,7 @@ class Way {
   }
 
   #senderOf(spool: Spool): Sender {
-    const { sql, onPersisted, onDamaged } = this.#options
+    const { sql, onPersisted, onDamaged } = this.#deps
     const sender: Sender = new Sender(spool, sql, {
       onProgress: () => this.#report(sender, false),
       onPersisted,
@@ -166,6 +144,6 @@ class Way {
   }
 
   #report({ spool, progress }: Sender, closed: boolean): void {
-    this.#options.onReport({ type: 'clicks', spool: spool.id, progress, closed })
+    this.#deps.report({ type: 'clicks', spool: spool.id, progress, closed })
   }
 }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { matrixLifeS } from './lives.ts'
+import { matrixLifeS } from './popularity.ts'
 
 const [minute, hour, day] = [60, 3600, 86_400]
 

@@ -79,6 +79,12 @@ export interface SenderHooks {
   readonly onDamaged: (lines: number) => void
 }
 
+/** Of a spool, in Postgres: its highest number, and its clicks. */
+interface Held {
+  readonly last: number
+  readonly clicks: number
+}
+
 /** Sends one spool, from its beginning to its present end. One call at a time. */
 export class Sender {
   readonly spool: Spool
@@ -109,15 +115,18 @@ export class Sender {
     return accepted - dropped - persisted
   }
 
-  /** The owner has written it, or given it up. */
+  /** Whoever holds the spool has written it, or given it up. */
   wrote({ accepted, dropped }: Totals): void {
     this.#note({ accepted, dropped: dropped + this.#lost })
   }
 
   /** Rejects when Postgres cannot be asked; what was sent until then stays sent. */
   async send(isOver: boolean): Promise<void> {
-    this.#last ??= await this.#lastBatch()
-    if (isOver && this.#progress === undefined) await this.#inherit(this.#last)
+    if (this.#last === undefined) {
+      const held = await this.#inPostgres()
+      if (isOver) await this.#inherit(held)
+      this.#last = held.last
+    }
     for (;;) {
       while (this.#page.length > 0) await this.#sendSome(firstOf(this.#page))
       const page = await this.spool.read(this.#at, isOver)
@@ -137,14 +146,16 @@ export class Sender {
     await this.#sql.query(closing, [this.spool.id]).catch(() => undefined)
   }
 
-  /** What the dead owner had brought to Postgres, and what it has left. */
-  async #inherit(last: number): Promise<void> {
+  /** What the dead process had brought to Postgres, and what it has left. */
+  async #inherit({ last, clicks: persisted }: Held): Promise<void> {
     const [newest, oldest] = [await this.spool.last(), await this.#firstAfter(last)]
     if (newest === undefined) return
     const before = oldest === undefined ? newest.totals : totalsBefore(oldest)
-    const persisted = before.accepted - before.dropped
-    this.#progress = { ...before, persisted, base: { ...before, persisted } }
-    this.#note(newest.totals)
+    // Accepted before what is left, and neither given up nor in Postgres.
+    this.#lost = before.accepted - before.dropped - persisted
+    const base = { accepted: before.accepted, dropped: before.dropped + this.#lost, persisted }
+    this.#progress = { ...base, base }
+    this.wrote(newest.totals)
   }
 
   async #firstAfter(last: number): Promise<Spooled | undefined> {
@@ -171,11 +182,10 @@ export class Sender {
     })
   }
 
-  async #lastBatch(): Promise<number> {
-    const [row] = await this.#sql.query<{ last: number }>('select last_batch as last from click_spools where id = $1', [
-      this.spool.id,
-    ])
-    return row?.last ?? 0
+  async #inPostgres(): Promise<Held> {
+    const ask = 'select last_batch as last, clicks from click_spools where id = $1'
+    const [row] = await this.#sql.query<Held>(ask, [this.spool.id])
+    return row ?? { last: 0, clicks: 0 }
   }
 
   async #sendSome(batches: readonly Spooled[]): Promise<void> {
@@ -184,7 +194,7 @@ export class Sender {
       this.#sql.query<{ applied: number }>(writeSql, [this.spool.id, from, to, clicks, ...values], 'ql-write-clicks'),
     )
     // Not applied: an earlier attempt had arrived, whose answer was lost.
-    this.#last = row?.applied === 0 ? await this.#lastBatch() : to
+    this.#last = row?.applied === 0 ? (await this.#inPostgres()).last : to
     const last = this.#last
     this.#arrived(this.#page.filter(({ number }) => number <= last))
     this.#page = this.#page.filter(({ number }) => number > last)

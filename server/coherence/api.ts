@@ -2,12 +2,15 @@
 import { Router } from 'express'
 import { z } from 'zod'
 import { callerOf, jsonBody, methodNotAllowed, ownerOnly, parseBody, sendJson } from '../api/http.ts'
+import type { Config } from '../config.ts'
 import type { Sql } from '../connections/postgres.ts'
+import type { RedisConnection } from '../connections/redis.ts'
 import { QuickLinkError } from '../errors.ts'
 import { isLink, parseCode, type Code, type Known } from '../link.ts'
+import { readLink } from '../links/store.ts'
 import type { Announcer } from './announce.ts'
-import type { Coherence } from './open.ts'
-import { hintKey, linkKey } from './schema.ts'
+import type { Shared } from './open.ts'
+import { hintKey, jitteredMs, linkKey, metaKey } from './schema.ts'
 import type { Truth } from './truth.ts'
 
 interface CacheApiDeps {
@@ -16,7 +19,8 @@ interface CacheApiDeps {
   readonly announcer: Announcer
   /** Tier 1 of the process that answers. */
   readonly peek: (code: Code) => { known: Known; ageMs: number; fresh: boolean; vouched: boolean } | undefined
-  readonly coherence: Coherence | undefined
+  readonly shared: Shared | undefined
+  readonly config: Pick<Config, 'metaTtlS' | 'ttlJitter'>
 }
 
 const invalidation = z.strictObject({ code: z.string('must be a string') })
@@ -35,7 +39,7 @@ export function cacheRouter(deps: CacheApiDeps): Router {
     .get(ownerOnly, async (request, response) => {
       const code = codeFrom(request.params.code)
       const [truth] = await deps.truth.read([code])
-      const redis = deps.coherence && (await inRedis(deps.coherence, code))
+      const redis = deps.shared && (await inRedis(deps, deps.shared, code))
       const copy = deps.peek(code)
       sendJson(response, 200, {
         code,
@@ -70,15 +74,16 @@ async function touch({ sql, truth, announcer }: CacheApiDeps, code: Code): Promi
   return row.version
 }
 
-async function inRedis({ redis, cache, trusted: isTrusted }: Coherence, code: Code): Promise<object> {
-  const trusted = isTrusted()
+async function inRedis(deps: CacheApiDeps, { redis, cache, ...shared }: Shared, code: Code): Promise<object> {
+  const trusted = shared.trusted()
   try {
-    const [[held], ttlMs, hintTtlMs] = await Promise.all([
+    const [[held], ttlMs, hintTtlMs, meta] = await Promise.all([
       cache.read([code]),
       redis.pttl(linkKey(code)),
       redis.pttl(hintKey(code)),
+      metaOf(deps, redis, code),
     ])
-    if (held === undefined) return { trusted, holds: false }
+    if (held === undefined) return { trusted, holds: false, meta }
     const isHint = !isLink(held.known) && held.known.version === 0
     return {
       trusted,
@@ -86,9 +91,37 @@ async function inRedis({ redis, cache, trusted: isTrusted }: Coherence, code: Co
       ...shown(held.known),
       cachedAt: held.cachedAtS === 0 ? null : new Date(held.cachedAtS * 1000).toISOString(),
       ttlMs: isHint ? hintTtlMs : ttlMs,
+      meta,
     }
   } catch {
     return { trusted, holds: null, problem: 'Redis could not be asked' }
+  }
+}
+
+/** Clicks, end and state, up to META_TTL_S old: whoever looks first puts them there. Null where there is no such link. */
+async function metaOf({ sql, config }: CacheApiDeps, redis: RedisConnection, code: Code): Promise<object | null> {
+  const [text = null] = await redis.getEach([metaKey(code)])
+  const held = parseMeta(text)
+  if (held) return held
+  const link = await readLink(sql, code, null)
+  if (!link) return null
+  const endsMs = link.expiresAt?.getTime()
+  const meta = {
+    c: link.clicks,
+    ...(endsMs === undefined ? {} : { e: Math.floor(endsMs / 1000) }),
+    s: !link.enabled ? 'disabled' : endsMs !== undefined && endsMs <= Date.now() ? 'expired' : 'active',
+  }
+  await redis.set(metaKey(code), JSON.stringify(meta), jitteredMs(config.metaTtlS, config.ttlJitter))
+  return meta
+}
+
+/** Undefined for whatever this cannot have written: it is replaced. */
+function parseMeta(text: string | null): object | undefined {
+  try {
+    const meta = JSON.parse(text ?? 'null') as { c?: unknown } | null
+    return typeof meta?.c === 'number' ? meta : undefined
+  } catch {
+    return undefined
   }
 }
 

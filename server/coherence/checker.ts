@@ -16,11 +16,8 @@ interface CheckerDeps {
   readonly onStale: (code: Code, held: Known, truth: Known) => void
 }
 
-export interface Checker {
-  stop(): void
-}
-
-export function startChecker(deps: CheckerDeps): Checker {
+/** Until the function that it returns is called. */
+export function startChecker(deps: CheckerDeps): () => void {
   const later = new Set<NodeJS.Timeout>()
 
   const difference = async (code: Code): Promise<[Known, Known] | undefined> => {
@@ -52,14 +49,12 @@ export function startChecker(deps: CheckerDeps): Checker {
   const timer = setInterval(() => {
     const codes = deps.codes()
     const code = codes[Math.floor(Math.random() * codes.length)]
-    // Nobody to ask is no finding.
+    // Where Redis or Postgres does not answer, there is nothing to compare.
     if (code !== undefined) check(code).catch(() => undefined)
   }, deps.everyMs)
 
-  return {
-    stop() {
-      clearInterval(timer)
-      for (const each of later) clearTimeout(each)
-    },
+  return () => {
+    clearInterval(timer)
+    for (const each of later) clearTimeout(each)
   }
 }

@@ -1,139 +1,102 @@
-// Redis, tier 1 and everything that keeps them honest, put together for one process.
+// What keeps this process and its Redis true: passes, word of a change, and a look whether the promise holds.
 import { limits, type Config } from '../config.ts'
 import type { Breaker } from '../connections/breaker.ts'
-import { openRedis, type CommandKind, type RedisConnection } from '../connections/redis.ts'
+import type { RedisConnection } from '../connections/redis.ts'
 import { parseCode, type Code, type Known } from '../link.ts'
+import type { Log } from '../telemetry/log.ts'
+import type { Metrics } from '../telemetry/metrics.ts'
 import { announceLocally, createAnnouncer, type Announcer } from './announce.ts'
 import { startChecker } from './checker.ts'
-import { createFreshener, type Freshener } from './freshen.ts'
-import { estimateHints } from './hint-count.ts'
+import { createFreshener } from './freshen.ts'
 import { createPass, type LocalCopies } from './pass.ts'
-import { startRelay, type Relay } from './relay.ts'
+import { startRelay } from './relay.ts'
 import { nudgeChannel } from './schema.ts'
-import { createSharedCache, type SharedCache } from './shared-cache.ts'
-import { Trust } from './trust.ts'
+import type { SharedCache } from './shared-cache.ts'
+import type { Trust } from './trust.ts'
 import type { Truth } from './truth.ts'
 import type { Vouching } from './vouching.ts'
 
-/** What coherence needs of tier 1. */
-export interface Local extends LocalCopies {
-  learn(code: Code, known: Known, vouched: boolean): void
-  codes(): Code[]
-}
-
-export interface PassHooks {
-  readonly onApplied: (ageS: number) => void
-  readonly onPassFailed: (error: unknown) => void
-  readonly onGoneBack: (identity: string) => Promise<unknown>
-}
-
-export interface CoherenceHooks extends PassHooks {
-  readonly onRedisError: (error: Error) => void
-  readonly onCommand: (command: CommandKind, seconds: number) => void
-  readonly onWipe: (why: string) => void
-  readonly onStale: (code: Code, held: Known, truth: Known) => void
-  readonly onHintCount: (count: number) => void
-  /** Asked once: what has to be looked at in this Redis before it is trusted. */
-  readonly preparation: (redis: RedisConnection) => () => Promise<void>
-  /** Seconds that a link lives in Redis; undefined: the usual time. */
-  readonly lifeS?: (code: Code) => number | undefined
-}
-
-/** Whoever makes a change tells of it. */
-export interface Telling {
-  readonly announcer: Announcer
-  close(): Promise<void>
-}
-
-export interface Coherence extends Telling {
+/** Redis as this process has it: the connection, what is known of codes there, and whether it is proved fresh. */
+export interface Shared {
   readonly redis: RedisConnection
   readonly cache: SharedCache
   readonly trust: Trust
   trusted(): boolean
 }
 
-/** What is known of the truth in this process, and until when that counts. */
-interface Knowing {
+interface CoherenceDeps {
   readonly truth: Truth
-  readonly local: Local
+  /** Tier 1. */
+  readonly local: LocalCopies & { learn(code: Code, known: Known, vouched: boolean): void; codes(): Code[] }
   readonly vouching: Vouching
+  /** Undefined: there is no Redis, and passes keep tier 1 true all the same. */
+  readonly shared: Shared | undefined
+  readonly breaker: Breaker
+  readonly metrics: Metrics
+  readonly log: Log
+  /** What else has to be looked at in this Redis before it is trusted. */
+  readonly prepare: () => Promise<void>
+  readonly onWipe: (why: string) => void
+  readonly onGoneBack: (identity: string) => Promise<unknown>
 }
 
-const nowMs = (): number => performance.now()
+export interface Coherence {
+  /** For whoever makes a change. */
+  readonly announcer: Announcer
+  stop(): Promise<void>
+}
 
-function startPasses(config: Config, knowing: Knowing, freshener: Freshener | undefined, hooks: PassHooks): Relay {
-  const { onApplied, onGoneBack, onPassFailed } = hooks
-  return startRelay({
-    pass: createPass({ ...knowing, freshener, nowMs, onApplied, onGoneBack, onFailure: onPassFailed }),
+export function startCoherence(config: Config, deps: CoherenceDeps): Coherence {
+  const { local, vouching, shared, metrics, log } = deps
+  const onFailure = (err: unknown): void => log.debug({ err }, 'a pass failed')
+  const pass = {
+    ...deps,
+    nowMs: () => performance.now(),
+    onApplied: (ageS: number) => metrics.invalidationDelay.observe(ageS),
+    onFailure,
+  }
+  const freshener = shared && createFreshener({ ...pass, ...shared })
+  const relay = startRelay({
+    pass: createPass({ ...pass, freshener }),
     intervalMs: config.relayIntervalMs,
     gapMs: limits.nudgeGapMs,
-    onFailure: onPassFailed,
+    onFailure,
   })
-}
+  if (!shared) return { announcer: announceLocally({ learn: local.learn, vouching }), stop: relay.stop }
 
-/** Where there is no Redis: passes keep tier 1 right all the same. */
-export function openLocalCoherence(config: Config, knowing: Knowing, hooks: PassHooks): Telling {
-  const relay = startPasses(config, knowing, undefined, hooks)
-  const { local, vouching } = knowing
-  return {
-    announcer: announceLocally({
-      learn: (...news) => local.learn(...news),
-      vouching,
-    }),
-    close: () => relay.stop(),
-  }
-}
-
-export function openCoherence(config: Config, knowing: Knowing, breaker: Breaker, hooks: CoherenceHooks): Coherence {
-  const { truth, local, vouching } = knowing
-  const redis = openRedis(config, { onError: hooks.onRedisError, onCommand: hooks.onCommand })
-  const cache = createSharedCache(redis, {
-    ...config,
-    tombstoneS: limits.tombstoneS,
-    ...(hooks.lifeS ? { lifeS: hooks.lifeS } : {}),
-  })
-  const trust = new Trust(config.trustMs, nowMs)
-  const { onApplied, onWipe, onGoneBack, onStale } = hooks
-  const prepare = hooks.preparation(redis)
-  const freshener = createFreshener({ cache, truth, trust, vouching, nowMs, onApplied, onWipe, onGoneBack, prepare })
-  const relay = startPasses(config, knowing, freshener, hooks)
+  const { redis } = shared
   redis.subscribe(nudgeChannel, (message) => {
     const code = nudgedCode(message)
     if (code !== undefined) local.expire(code)
     relay.soon()
   })
-  const checker = startChecker({
-    cache,
-    truth,
-    trust,
-    codes: () => local.codes(),
+  const stopChecking = startChecker({
+    ...deps,
+    ...shared,
+    codes: local.codes,
     everyMs: 1000 / limits.checksPerSecond,
     againAfterMs: 1000,
-    onStale,
+    onStale(code, held, truth) {
+      metrics.staleAnswersFound.inc()
+      log.error({ code, held: held.version, truth: truth.version }, 'Redis holds a wrong answer and is trusted')
+    },
   })
   const counting = setInterval(() => {
-    if (redis.ready) estimateHints(redis).then(hooks.onHintCount, () => undefined)
+    if (redis.ready) estimateHints(redis).then((count) => metrics.negativeCacheKeys.set(count), () => undefined) // prettier-ignore
   }, limits.hintCountEveryMs)
-
   return {
-    redis,
-    cache,
-    trust,
     announcer: createAnnouncer({
-      learn: (...news) => local.learn(...news),
-      vouching,
-      cache,
-      breaker,
+      ...deps,
+      ...shared,
+      learn: local.learn,
       timeoutMs: config.redisTimeoutMs,
       publish: (code) => redis.publish(nudgeChannel, JSON.stringify({ code })),
-      passSoon: () => relay.soon(),
+      passSoon: relay.soon,
     }),
-    trusted: () => trust.holds(cache.connection),
-    async close() {
+    async stop() {
       clearInterval(counting)
-      checker.stop()
+      stopChecking()
       await relay.stop()
-      redis.close()
     },
   }
 }
@@ -144,4 +107,15 @@ function nudgedCode(message: string): Code | undefined {
   } catch {
     return undefined
   }
+}
+
+/**
+ * How many `ql:v1:404:*` keys there are, without counting them: their share of one page of SCAN (about 1,000 keys; keys
+ * lie in it in the order of their hashes, so a page is a fair sample) times the number of all keys.
+ */
+async function estimateHints(redis: RedisConnection): Promise<number> {
+  const [total, sample] = await Promise.all([redis.countKeys(), redis.sampleKeys()])
+  if (sample.length === 0) return 0
+  const hints = sample.filter((key) => key.startsWith('ql:') && key.includes(':404:')).length
+  return Math.round((hints / sample.length) * Math.max(total, sample.length))
 }

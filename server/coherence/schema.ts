@@ -7,6 +7,10 @@ export const schemaVersions: readonly [number, ...number[]] = [1]
 
 export const linkKey = (code: Code, version = schemaVersions[0]): string => `ql:v${version}:link:${code}`
 export const hintKey = (code: Code, version = schemaVersions[0]): string => `ql:v${version}:404:${code}`
+/** Figures of a link, for whoever looks after it; `api.ts` writes and reads them. */
+export const metaKey = (code: Code): string => `ql:v1:meta:${code}`
+/** How often a link was asked for lately; `clicks/popularity.ts` writes and reads it. */
+export const hotKey = (code: Code): string => `ql:v1:hot:${code}`
 export const cursorKey = `ql:v${schemaVersions[0]}:cursor`
 export const nudgeChannel = 'ql:invalidate'
 
@@ -91,12 +95,16 @@ export interface Lifetimes {
   readonly tombstoneS: number
   readonly ttlJitter: number
   /** Of a link that is known to be hot, where lives are dynamic. */
-  readonly lifeS?: (code: Code) => number | undefined
+  readonly lifeS?: ((code: Code) => number | undefined) | undefined
 }
+
+/** Spread out, so that what was written together does not end together. */
+export const jitteredMs = (seconds: number, jitter: number, random = Math.random): number =>
+  Math.round(seconds * 1000 * (1 + (2 * random() - 1) * jitter))
 
 /** Milliseconds to keep it in Redis; 0 for a link that has expired: nothing outlives its own end. */
 export function lifetimeMs(known: Known, lifetimes: Lifetimes, nowMs: number, random: () => number): number {
-  const jittered = (baseS: number): number => Math.round(baseS * 1000 * (1 + (2 * random() - 1) * lifetimes.ttlJitter))
+  const jittered = (seconds: number): number => jitteredMs(seconds, lifetimes.ttlJitter, random)
   if (!isLink(known)) return known.version === 0 ? jittered(lifetimes.notFoundTtlS) : lifetimes.tombstoneS * 1000
   const lifeMs = jittered(lifetimes.lifeS?.(known.code) ?? lifetimes.linkTtlS)
   return known.expiresAtS === null ? lifeMs : Math.max(0, Math.min(lifeMs, known.expiresAtS * 1000 - nowMs))

@@ -24,5 +24,5 @@ test.each([
     expect(heard.status === 'fulfilled' ? 'asked' : 'waits').toBe(other)
   }
   expect(breaker.state).toBe(state)
-  breaker.close()
+  breaker.shutdown()
 })

@@ -66,7 +66,8 @@ export class Breaker {
     }
   }
 
-  close(): void {
+  /** Ends its timers, for the end of the process. */
+  shutdown(): void {
     this.#circuit.shutdown()
   }
 

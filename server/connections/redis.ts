@@ -9,6 +9,7 @@ export interface RedisConnection {
   /** Counts up with every connection that is made or lost. */
   readonly connection: number
   getEach(keys: readonly string[]): Promise<(string | null)[]>
+  set(key: string, value: string, lifeMs: number): Promise<void>
   unlink(keys: readonly string[]): Promise<void>
   unlinkMatching(pattern: string): Promise<void>
   prolong(key: string, lifeMs: number): Promise<void>
@@ -28,7 +29,7 @@ export interface RedisConnection {
 
 export type RedisTarget = Pick<Config, 'redisUrl' | 'redisSentinels' | 'redisSentinelName' | 'redisPassword'>
 
-export type CommandKind = 'get' | 'del' | 'eval' | 'scan' | 'publish' | 'ping' | 'other'
+export type CommandKind = 'get' | 'set' | 'del' | 'eval' | 'scan' | 'publish' | 'ping' | 'other'
 
 interface RedisHooks {
   readonly onError: (error: Error) => void
@@ -155,6 +156,9 @@ export function openRedis(target: RedisTarget, hooks: RedisHooks): RedisConnecti
       if (!Array.isArray(values) || values.length !== keys.length) throw new Error('Redis does not say what it holds')
       // What a hand, or another program, has put there and is no string counts as not there; who writes there removes it.
       return values.map((value) => (typeof value === 'string' ? value : null))
+    },
+    async set(key, value, lifeMs) {
+      await timed('set', client.set(key, value, 'PX', lifeMs))
     },
     async unlink(keys) {
       await timed('del', client.unlink(...keys))

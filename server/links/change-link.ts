@@ -43,13 +43,6 @@ export interface Departure {
   done(): Promise<void>
 }
 
-const nothing = (): Promise<void> => Promise.resolve()
-export const everyoneAdmitted: Admission = {
-  admit: () => Promise.resolve({ within: (_sql, insert) => insert(), done: nothing, release: nothing }),
-  change: () => Promise.resolve({ release: nothing }),
-  depart: () => ({ before: nothing, done: nothing }),
-}
-
 export interface Minting {
   readonly mint: Mint
   readonly saltGeneration: number

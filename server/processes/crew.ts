@@ -53,7 +53,7 @@ const isSilent = ({ silentLooks }: Slot, ms: number): boolean => silentLooks * l
 /** It serves, and has said something lately. */
 export const answers = (slot: Slot): boolean => slot.serving && !slot.leaving && !isSilent(slot, limits.unheardMs)
 
-export class Crew<Boot> {
+export class Crew {
   readonly slots: readonly Slot[]
   readonly #options: CrewOptions
   readonly #look: NodeJS.Timeout
@@ -85,12 +85,12 @@ export class Crew<Boot> {
     }, limits.aliveEveryMs)
   }
 
-  send(worker: Worker, message: ToWorker<Boot>): void {
+  send(worker: Worker, message: ToWorker): void {
     // One that is on its way out need not hear it; its exit is handled when it comes.
     if (worker.isConnected()) worker.send(message, () => undefined)
   }
 
-  sendAll(message: ToWorker<Boot>): void {
+  sendAll(message: ToWorker): void {
     for (const worker of this.#workers()) this.send(worker, message)
   }
 
@@ -196,7 +196,7 @@ export class Crew<Boot> {
       return
     }
     given?.add(socket)
-    worker.send({ type: 'connection' } satisfies ToWorker<Boot>, socket, (error) => {
+    worker.send({ type: 'connection' } satisfies ToWorker, socket, (error) => {
       given?.delete(socket)
       if (error) socket.destroy()
     })

@@ -1,4 +1,5 @@
 // What a worker and its primary say to each other. Secrets travel here, and never by environment or command line.
+import type { BootResult } from '../boot.ts'
 import type { ClicksReport } from '../clicks/books.ts'
 import type { CounterAnswer, CounterQuestion } from '../rates/primary-counters.ts'
 import type { AbsenceReport, AbsenceTotals } from '../rates/shared-absences.ts'
@@ -7,9 +8,9 @@ import type { ReportSlice } from '../telemetry/report.ts'
 /** A terminal sends its signals to primary and workers alike; an orchestrator to the primary. */
 export const stopSignals = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const
 
-export type ToWorker<Boot> =
+export type ToWorker =
   /** The database has been reached and migrated. */
-  | { readonly type: 'boot'; readonly result: Boot }
+  | { readonly type: 'boot'; readonly result: BootResult }
   | { readonly type: 'collect'; readonly request: number }
   | CounterAnswer
   | AbsenceTotals

@@ -3,13 +3,14 @@ import cluster from 'node:cluster'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
-import { loadConfig } from '../config.ts'
+import type { BootResult } from '../boot.ts'
+import { loadConfig, type Config } from '../config.ts'
 import { Refused } from './refusal.ts'
 import type { ListenHandle } from './stand-in.ts'
 import { supervise } from './supervisor.ts'
 import { openLog, type OpenLog } from '../telemetry/log.ts'
 import { createMetrics, type Metrics } from '../telemetry/metrics.ts'
-import { work, type WorkerDeps } from './worker.ts'
+import { work, type App, type AppDeps } from './worker.ts'
 
 const config = loadConfig(process.env)
 const { log, takeDropped, alone, write } = open()
@@ -25,10 +26,10 @@ function open(): OpenLog {
 
 /** Postgres is away at the first two attempts. */
 let attempts = 0
-const boot = async (): Promise<string> => {
+const boot = async (): Promise<BootResult> => {
   await pause(100)
   if (++attempts <= 2) throw Object.assign(new Error('nobody listens'), { code: 'ECONNREFUSED' })
-  return 'the salt'
+  return { salt: 'the salt', saltGeneration: 1, postgresRunningSince: '' }
 }
 
 const filler = 'x '.repeat(250)
@@ -46,7 +47,7 @@ const openMetrics = (): Metrics => {
   return metrics
 }
 
-const startApp: WorkerDeps<string>['startApp'] = async (_config, { metrics, boot }) => {
+const startApp = async (_config: Config, { metrics, boot }: AppDeps): Promise<App> => {
   const server = createServer((request, response) => {
     void (async () => {
       if (request.url === '/crash') process.exit(7)
@@ -59,7 +60,7 @@ const startApp: WorkerDeps<string>['startApp'] = async (_config, { metrics, boot
         for (;;);
       }
       if (request.url === '/hang') await pause(60_000)
-      if (request.url === '/boot') response.write(await boot)
+      if (request.url === '/boot') response.write((await boot).salt)
       metrics.redirect(302, 0.00003)
       response.end(` ${process.pid}`)
     })()

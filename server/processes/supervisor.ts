@@ -3,8 +3,8 @@
 import type { Worker } from 'node:cluster'
 import { createServer } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
+import type { BootResult } from '../boot.ts'
 import { createClickBooks, type ClickBooks } from '../clicks/books.ts'
-import { countIn } from '../clicks/open.ts'
 import { ConfigError, limits, type Config } from '../config.ts'
 import { isUnavailable } from '../connections/postgres.ts'
 import { answers, Crew, type CrewOptions } from './crew.ts'
@@ -20,7 +20,7 @@ import type { Metrics } from '../telemetry/metrics.ts'
 import { startOpsServer, type OpsServer, type Phase } from '../telemetry/ops-server.ts'
 import { Reporter, type Status } from '../telemetry/report.ts'
 
-export interface SupervisorDeps<Boot> {
+export interface SupervisorDeps {
   readonly log: Log
   readonly relay: CrewOptions['relay']
   readonly metrics: Metrics
@@ -28,7 +28,7 @@ export interface SupervisorDeps<Boot> {
   /** The file that a worker runs. */
   readonly workerFile: string
   /** Makes the database ready. Tried again for as long as Postgres cannot be reached. */
-  readonly boot: () => Promise<Boot>
+  readonly boot: () => Promise<BootResult>
   readonly probes: Parameters<typeof createHealth>[0]
 }
 
@@ -39,9 +39,9 @@ const abandonMs = 2000
 
 type Ending = { readonly stop: NodeJS.Signals } | { readonly refused: string }
 
-interface Supervision<Boot> {
+interface Supervision {
   readonly config: Config
-  readonly deps: SupervisorDeps<Boot>
+  readonly deps: SupervisorDeps
   readonly fleet: Fleet
   readonly end: (ending: Ending) => void
   /** Rate limits in memory: of all workers together. */
@@ -53,27 +53,27 @@ interface Supervision<Boot> {
   phase: Phase
   /** Postgres has been asked once, so that 'ready' says something about it. */
   bootTried: boolean
-  booted: { readonly result: Boot } | undefined
+  booted: { readonly result: BootResult } | undefined
   served: boolean
-  crew: Crew<Boot> | undefined
+  crew: Crew | undefined
 }
 
 /** Runs until a signal, or until it is clear that it cannot work here (rejects with `Refused`). */
-export async function supervise<Boot>(config: Config, deps: SupervisorDeps<Boot>): Promise<void> {
+export async function supervise(config: Config, deps: SupervisorDeps): Promise<void> {
   const { log, metrics } = deps
   const ending = Promise.withResolvers<Ending>()
   for (const signal of stopSignals) {
     // Stays installed: a second signal must not cut the clean stop short.
     process.on(signal, () => ending.resolve({ stop: signal }))
   }
-  const all: Supervision<Boot> = {
+  const all: Supervision = {
     config,
     deps,
     fleet: new Fleet(),
     end: ending.resolve,
     count: createCounterDesk(limits.createWindowS),
     absences: createAbsenceDesk(limits.scanAddresses),
-    clicks: createClickBooks(countIn(metrics)),
+    clicks: createClickBooks((what, clicks) => metrics.clicks[what].inc(clicks)),
     phase: 'starting',
     bootTried: false,
     booted: undefined,
@@ -99,7 +99,7 @@ export async function supervise<Boot>(config: Config, deps: SupervisorDeps<Boot>
 }
 
 /** The primary's own samples: as if it were a worker, without the way between. */
-function reportOwn<Boot>({ deps, fleet }: Supervision<Boot>): void {
+function reportOwn({ deps, fleet }: Supervision): void {
   // Workers are counted from 1.
   const id = 0
   const reporter = new Reporter(
@@ -117,9 +117,9 @@ function reportOwn<Boot>({ deps, fleet }: Supervision<Boot>): void {
   })
 }
 
-function gather<Boot>(all: Supervision<Boot>): Crew<Boot> {
+function gather(all: Supervision): Crew {
   const { config, deps, fleet } = all
-  return new Crew<Boot>({
+  return new Crew({
     size: config.workers,
     file: deps.workerFile,
     log: deps.log,
@@ -137,7 +137,7 @@ function gather<Boot>(all: Supervision<Boot>): Crew<Boot> {
   })
 }
 
-function hear<Boot>(all: Supervision<Boot>, worker: Worker, message: ToPrimary): void {
+function hear(all: Supervision, worker: Worker, message: ToPrimary): void {
   const { config, deps } = all
   switch (message.type) {
     case 'hello':
@@ -171,7 +171,7 @@ function hear<Boot>(all: Supervision<Boot>, worker: Worker, message: ToPrimary):
 }
 
 /** Ready: every worker has been tried, whether Postgres is there is known, and one worker serves. Only the last may change. */
-function phaseOf<Boot>(all: Supervision<Boot>): Phase {
+function phaseOf(all: Supervision): Phase {
   const slots = all.crew?.slots ?? []
   const ready = all.bootTried && slots.every(({ tried }) => tried) && slots.some(({ serving }) => serving)
   if (all.phase === 'starting' && ready) all.phase = 'serving'
@@ -194,7 +194,7 @@ async function refuseTakenPort(config: Config): Promise<void> {
   if (sentence !== undefined) throw new Refused(sentence)
 }
 
-async function startOps<Boot>(all: Supervision<Boot>): Promise<OpsServer> {
+async function startOps(all: Supervision): Promise<OpsServer> {
   const { config, deps, fleet } = all
   const probed = createHealth(deps.probes)
   const health: typeof probed.check = async () => {
@@ -238,7 +238,7 @@ async function startOps<Boot>(all: Supervision<Boot>): Promise<OpsServer> {
 }
 
 /** Never rejects: it succeeds, or goes on, or ends the server. */
-async function keepBooting<Boot>(all: Supervision<Boot>): Promise<void> {
+async function keepBooting(all: Supervision): Promise<void> {
   const { deps } = all
   let said = ''
   for (let delayMs: number = bootDelayMs.first; ; delayMs = Math.min(bootDelayMs.max, delayMs * 2)) {

@@ -1,9 +1,11 @@
 // A worker process: runs the app, answers its primary, and ends once and cleanly, whoever asks for it and how often.
 import cluster from 'node:cluster'
 import type { Server, Socket } from 'node:net'
+import type { BootResult } from '../boot.ts'
 import type { ClicksReport } from '../clicks/books.ts'
 import { limits, type Config } from '../config.ts'
 import { stopSignals, type ToPrimary, type ToWorker } from './ipc.ts'
+import type { Counters } from '../rates/counters.ts'
 import { PrimaryCounters } from '../rates/primary-counters.ts'
 import { AbsenceChannel } from '../rates/shared-absences.ts'
 import { refusal } from './refusal.ts'
@@ -12,30 +14,36 @@ import type { Log } from '../telemetry/log.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import { Reporter } from '../telemetry/report.ts'
 
-interface RunningApp {
+/** What runs in a worker. */
+export interface App {
   readonly port: number
   /** Undefined: the primary process accepts. */
   readonly handle: ListenHandle | undefined
   /** A connection that was accepted elsewhere. */
   adopt(socket: Socket): void
   status(): Record<string, unknown>
+  /** Stops accepting, finishes what is in flight, flushes, lets go. */
   close(): Promise<void>
 }
 
-export interface WorkerDeps<Boot> {
+/** What an app is given by its process. */
+export interface AppDeps {
+  readonly metrics: Metrics
+  readonly log: Log
+  /** Known once Postgres has been reached; until then the API answers 503, and redirects what Redis knows. */
+  readonly boot: Promise<BootResult>
+  /** Rate limits in memory, of all workers together. */
+  readonly counters: Counters
+  /** To the count of all workers' absent codes. */
+  readonly absences: AbsenceChannel
+  /** To the books of all workers' clicks. */
+  readonly reportClicks: (report: ClicksReport) => void
+}
+
+interface WorkerDeps {
   readonly log: Log
   readonly metrics: Metrics
-  startApp(
-    config: Config,
-    deps: {
-      metrics: Metrics
-      log: Log
-      boot: Promise<Boot>
-      counters: PrimaryCounters
-      absences: AbsenceChannel
-      reportClicks: (report: ClicksReport) => void
-    },
-  ): Promise<RunningApp>
+  readonly startApp: (config: Config, deps: AppDeps) => Promise<App>
 }
 
 /** If it is killed, at most the counts of this time are lost to the totals. Random, so that workers do not fall in step. */
@@ -52,12 +60,11 @@ const tell = (message: ToPrimary, handle?: ListenHandle): Promise<void> =>
     process.send(message, handle as Server | undefined, undefined, () => resolve())
   })
 
-export async function work<Boot>(config: Config, deps: WorkerDeps<Boot>): Promise<void> {
-  const { log, metrics } = deps
-  const boot = Promise.withResolvers<Boot>()
+export async function work(config: Config, { log, metrics, startApp }: WorkerDeps): Promise<void> {
+  const boot = Promise.withResolvers<BootResult>()
   const counters = new PrimaryCounters((question) => void tell(question), limits.primaryMs)
   const absences = new AbsenceChannel((report) => void tell(report))
-  let app: RunningApp | undefined
+  let app: App | undefined
   let stopping = false
   const reporter = new Reporter(metrics.registry, () => app?.status() ?? {}, tell)
   const report = (request?: number): Promise<void> =>
@@ -88,7 +95,7 @@ export async function work<Boot>(config: Config, deps: WorkerDeps<Boot>): Promis
   const share = (): void => {
     if (app?.handle && !stopping) void tell({ type: 'listener' }, app.handle)
   }
-  process.on('message', (message: ToWorker<Boot>, socket?: Socket) => {
+  process.on('message', (message: ToWorker, socket?: Socket) => {
     if (message.type === 'boot') boot.resolve(message.result)
     if (message.type === 'counted') counters.heard(message)
     if (message.type === 'absences-of-all') absences.heard(message)
@@ -112,7 +119,7 @@ export async function work<Boot>(config: Config, deps: WorkerDeps<Boot>): Promis
 
   try {
     const reportClicks = (news: ClicksReport): void => void tell(news)
-    app = await deps.startApp(config, { metrics, log, boot: boot.promise, counters, absences, reportClicks })
+    app = await startApp(config, { metrics, log, boot: boot.promise, counters, absences, reportClicks })
   } catch (error) {
     const sentence = refusal(error, config, 'public')
     if (sentence === undefined) throw error

@@ -1,5 +1,5 @@
 // The limits of one process, put together.
-import type { Coherence } from '../coherence/open.ts'
+import type { Shared } from '../coherence/open.ts'
 import { limits, type Config } from '../config.ts'
 import type { Breaker } from '../connections/breaker.ts'
 import type { Postgres } from '../connections/postgres.ts'
@@ -29,11 +29,11 @@ interface LimitsDeps {
   readonly sql: Postgres
   /** For what is read and written by the API, and decides nothing. */
   readonly api: Postgres
-  readonly coherence: Coherence | undefined
+  readonly shared: Shared | undefined
   readonly breaker: Breaker
-  /** Those of the primary process; without one this process counts for itself. */
-  readonly counters: Counters | undefined
-  readonly absences: AbsenceChannel | undefined
+  /** Those of the primary process. */
+  readonly counters: Counters
+  readonly absences: AbsenceChannel
   readonly onUnheeded: (peer: string) => void
   readonly onRateLimited: (tier: 'standard' | 'plus' | 'unlimited' | 'aggregate' | 'address') => void
   readonly onQuotaExceeded: () => void
@@ -41,19 +41,18 @@ interface LimitsDeps {
 }
 
 export function openLimits(config: Config, deps: LimitsDeps): Limits {
-  const { sql, coherence } = deps
+  const { sql, shared } = deps
   const { tiers } = config
-  const redis = coherence?.redis
+  const redis = shared?.redis
   const ask = redis && askRedis(redis, deps.breaker, config.redisTimeoutMs)
   const directory = createDirectory(sql)
 
-  const own = memoryCounters(limits.createWindowS)
-  const inMemory = deps.counters ? insured(deps.counters, own) : own
+  const inMemory = insured(deps.counters, memoryCounters(limits.createWindowS))
   const inRedis = config.rateLimitStore === 'redis' && redis && ask
   const counters = inRedis ? insured(redisCounters(redis, ask, limits.createWindowS), inMemory) : inMemory
   const rateLimit = createRateLimit({ counters, tiers, aggregatePerHour: config.rateLimitAggregatePerHour })
 
-  const quota = redis && ask && createTenantQuota({ db: sql, tiers, redis, ask, trusted: coherence.trusted })
+  const quota = redis && ask && createTenantQuota({ db: sql, tiers, redis, ask, trusted: shared.trusted })
   const quotaSync = createQuotaSync(sql, tiers, quota)
   const admission = createAdmission({
     directory,

@@ -7,7 +7,7 @@ import { AbsenceChannel, createAbsenceDesk, type AbsenceReport } from './shared-
 
 const configOf = (env: Record<string, string>) => loadConfig({ DATABASE_URL: 'postgres://localhost/quicklink', ...env })
 
-function setUp(env: Record<string, string> = {}, addresses = 10_000, channel?: AbsenceChannel) {
+function setUp(env: Record<string, string> = {}, addresses = 10_000, channel = new AbsenceChannel(() => undefined)) {
   const clock = { nowMs: Date.parse('2026-03-01T12:00:20Z') }
   const seen = { blocked: 0, unheeded: [] as string[] }
   const { scanAllowlist: allowed, trustProxy: trusts, notFoundPerMinute: perMinute } = configOf(env)

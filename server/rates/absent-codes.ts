@@ -31,8 +31,8 @@ interface AbsentCodesOptions {
   readonly trusts: TrustedHop
   /** Addresses that are remembered; whoever uses more than that at once is not held. */
   readonly addresses: number
-  /** To the count of all workers; without it this process counts for itself. */
-  readonly channel: AbsenceChannel | undefined
+  /** To the count of all workers. */
+  readonly channel: AbsenceChannel
   readonly everyMs: number
   readonly atOnce: number
   readonly nowMs: () => number
@@ -55,7 +55,7 @@ const fine: AbsentVerdict = { blocked: false, retryAfterS: 0 }
 
 export function createAbsentCodes(options: AbsentCodesOptions): AbsentCodes {
   const counts = new LRUCache<string, Seen>({ max: options.addresses })
-  const note = options.channel ? reporter(options, options.channel, counts) : undefined
+  const note = reporter(options, counts)
   const countedAs = (peer: string | undefined, forwardedFor: string | undefined): string => {
     const address = clientAddress(peer, forwardedFor, options.trusts)
     return options.allowed(address) ? notCounted : subscriberOf(address)
@@ -82,7 +82,7 @@ export function createAbsentCodes(options: AbsentCodesOptions): AbsentCodes {
       if (seen?.minute !== minute) counts.set(key, (seen = { minute, count: 0, unsaid: 0 }))
       if (seen.count < options.perMinute) {
         seen.count++
-        note?.(key, seen)
+        note(key, seen)
         return fine
       }
       options.onBlocked()
@@ -93,8 +93,7 @@ export function createAbsentCodes(options: AbsentCodesOptions): AbsentCodes {
 
 /** Collects what the primary process is to be told, and takes in what it answers. */
 function reporter(
-  { everyMs, atOnce, perMinute, addresses }: AbsentCodesOptions,
-  channel: AbsenceChannel,
+  { channel, everyMs, atOnce, perMinute, addresses }: AbsentCodesOptions,
   counts: LRUCache<string, Seen>,
 ): (key: string, seen: Seen) => void {
   const unsaid = new Map<string, Seen>()

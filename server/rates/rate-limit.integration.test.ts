@@ -30,7 +30,7 @@ beforeAll(async () => {
   await waitFor(() => redis.ready)
 })
 afterAll(async () => {
-  breaker.close()
+  breaker.shutdown()
   redis.close()
   await proxy.close()
 })

@@ -97,7 +97,7 @@ test('a dead worker leaves its totals and takes its gauges', async () => {
 test('what a worker pushed by itself counts, although nobody ever asked', async () => {
   const fleet = fleetOf()
   const worker = join(fleet, 1)
-  worker.metrics.clicksAccepted.inc(41)
+  worker.metrics.clicks.accepted.inc(41)
   await worker.push()
   fleet.left(1)
   expect(await sampleOf(fleet, 'quicklink_clicks_accepted_total')).toBe(41)

@@ -2,105 +2,94 @@
 // hears of it only when somebody collects. Label values are listed beforehand: nothing a visitor sends can add a series.
 import { Counter, Gauge, type Metric, type Registry } from 'prom-client'
 
-type OneLabel = Readonly<Record<string, readonly string[]>>
-export type LabelsOf<L extends OneLabel> = { readonly [K in keyof L]: L[K][number] }
+/** Labels with all their values: `{ tier: ['local', 'redis'] }`. */
+type Labels = Readonly<Record<string, readonly string[]>>
+/** One value of each: `inc({ tier: 'redis' })`. */
+type LabelsOf<L extends Labels> = { readonly [K in keyof L]: L[K][number] }
 
-/** `inc({ tier: 'redis' })` */
-export interface LabelledTotal<L extends OneLabel> {
-  inc(labels: LabelsOf<L>, by?: number): void
-}
-export interface Total {
-  inc(by?: number): void
-}
-export interface LabelledHistogram<L extends OneLabel> {
-  observe(labels: LabelsOf<L>, value: number): void
-}
-export interface Distribution {
-  observe(value: number): void
-}
-export interface LabelledLevel<L extends OneLabel> {
-  set(labels: LabelsOf<L>, value: number): void
-}
-export interface Level {
-  set(value: number): void
-}
-/** How a gauge of many workers becomes one. */
-type Merge = 'sum' | 'max'
-
-/** One label's name and its values, from `{ tier: ['local', 'redis'] }`. */
-function only(labels: OneLabel): [string, readonly string[]] {
+/** One label's name and its values. */
+function only(labels: Labels): [string, readonly string[]] {
   const [first, ...others] = Object.entries(labels)
   if (!first || others.length > 0) throw new TypeError('exactly one label is expected')
   return first
 }
 
-export function total(registry: Registry, name: string, help: string): Total {
-  let pending = 0
-  new Counter({
-    name,
-    help,
-    registers: [registry],
-    collect() {
-      this.inc(pending)
-      pending = 0
-    },
-  })
-  return {
-    inc(by = 1) {
-      pending += by
-    },
+export function instruments(registry: Registry) {
+  const registers = [registry]
+  const register = (name: string, help: string, samples: () => object[]): void => {
+    const about = { name, help, type: 'histogram', aggregator: 'sum' }
+    // All that the registry asks of a metric is its name and `get`.
+    const metric = { ...about, get: () => Promise.resolve({ ...about, values: samples() }) }
+    registry.registerMetric(metric as unknown as Metric)
   }
-}
 
-export function labelledTotal<const L extends OneLabel>(
-  registry: Registry,
-  name: string,
-  help: string,
-  labels: L,
-): LabelledTotal<L> {
-  const [label, values] = only(labels)
-  const pending = Object.fromEntries(values.map((value) => [value, 0]))
-  new Counter({
-    name,
-    help,
-    labelNames: [label],
-    registers: [registry],
-    collect() {
-      for (const value of values) {
-        this.inc({ [label]: value }, pending[value])
-        pending[value] = 0
+  return {
+    counter(name: string, help: string) {
+      let pending = 0
+      new Counter({
+        name,
+        help,
+        registers,
+        collect() {
+          this.inc(pending)
+          pending = 0
+        },
+      })
+      return { inc: (by = 1): void => void (pending += by) }
+    },
+
+    /** With one label. */
+    counters<const L extends Labels>(name: string, help: string, labels: L) {
+      const [label, values] = only(labels)
+      const pending = Object.fromEntries(values.map((value) => [value, 0]))
+      new Counter({
+        name,
+        help,
+        labelNames: [label],
+        registers,
+        collect() {
+          for (const value of values) {
+            this.inc({ [label]: value }, pending[value])
+            pending[value] = 0
+          }
+        },
+      })
+      return {
+        inc(labels: LabelsOf<L>, by = 1) {
+          const value = labels[label] as string
+          const before = pending[value]
+          if (before !== undefined) pending[value] = before + by
+        },
       }
     },
-  })
-  return {
-    inc(labels, by = 1) {
-      const value = labels[label] as string
-      const before = pending[value]
-      if (before !== undefined) pending[value] = before + by
+
+    /** `aggregator`: how a gauge of many workers becomes one. */
+    gauge: (name: string, help: string, aggregator: 'sum' | 'max') => new Gauge({ name, help, aggregator, registers }),
+
+    gauges<const L extends Labels>(name: string, help: string, aggregator: 'sum' | 'max', labels: L) {
+      const gauge = new Gauge({ name, help, aggregator, labelNames: Object.keys(labels), registers })
+      let combinations: Record<string, string>[] = [{}]
+      for (const [label, values] of Object.entries(labels)) {
+        combinations = combinations.flatMap((others) => values.map((value) => ({ ...others, [label]: value })))
+      }
+      for (const combination of combinations) gauge.set(combination, 0)
+      return { set: (labels: LabelsOf<L>, value: number): void => gauge.set(labels, value) }
     },
-  }
-}
 
-export function level(registry: Registry, name: string, help: string, aggregator: Merge): Level {
-  return new Gauge({ name, help, aggregator, registers: [registry] })
-}
+    histogram(name: string, help: string, bounds: readonly number[]) {
+      const buckets = new Buckets(bounds)
+      register(name, help, () => buckets.samples(name, {}))
+      return buckets
+    },
 
-export function labelledLevel<const L extends OneLabel>(
-  registry: Registry,
-  name: string,
-  help: string,
-  aggregator: Merge,
-  labels: L,
-): LabelledLevel<L> {
-  const gauge = new Gauge({ name, help, aggregator, labelNames: Object.keys(labels), registers: [registry] })
-  let combinations: Record<string, string>[] = [{}]
-  for (const [label, values] of Object.entries(labels)) {
-    combinations = combinations.flatMap((others) => values.map((value) => ({ ...others, [label]: value })))
-  }
-  for (const combination of combinations) gauge.set(combination, 0)
-  return {
-    set(labels, value) {
-      gauge.set(labels, value)
+    /** With one label. */
+    histograms<const L extends Labels>(name: string, help: string, bounds: readonly number[], labels: L) {
+      const [label, values] = only(labels)
+      const children = new Map(values.map((value) => [value, new Buckets(bounds)]))
+      register(name, help, () => [...children].flatMap(([value, each]) => each.samples(name, { [label]: value })))
+      return {
+        observe: (labels: LabelsOf<L>, value: number) => children.get(labels[label] as string)?.observe(value),
+      }
     },
   }
 }
@@ -137,42 +126,5 @@ class Buckets {
       { metricName: `${name}_count`, labels, value: count },
     )
     return samples
-  }
-}
-
-function register(registry: Registry, name: string, help: string, samples: () => object[]): void {
-  const metric = {
-    name,
-    help,
-    type: 'histogram',
-    aggregator: 'sum',
-    get: () => Promise.resolve({ name, help, type: 'histogram', aggregator: 'sum', values: samples() }),
-  }
-  // All that the registry asks of a metric is its name and `get`.
-  registry.registerMetric(metric as unknown as Metric)
-}
-
-export function histogram(registry: Registry, name: string, help: string, bounds: readonly number[]): Distribution {
-  const buckets = new Buckets(bounds)
-  register(registry, name, help, () => buckets.samples(name, {}))
-  return buckets
-}
-
-export function labelledHistogram<const L extends OneLabel>(
-  registry: Registry,
-  name: string,
-  help: string,
-  bounds: readonly number[],
-  labels: L,
-): LabelledHistogram<L> {
-  const [label, values] = only(labels)
-  const children = Object.fromEntries(values.map((value) => [value, new Buckets(bounds)]))
-  register(registry, name, help, () =>
-    Object.entries(children).flatMap(([value, buckets]) => buckets.samples(name, { [label]: value })),
-  )
-  return {
-    observe(labels, value) {
-      children[labels[label] as string]?.observe(value)
-    },
   }
 }

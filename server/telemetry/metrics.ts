@@ -1,14 +1,13 @@
 // Every metric, in one place. Each is there, at 0, from the start, so that rates and alerts work from the first scrape.
 // Long because every metric stands here. A worker counts for itself; fleet.ts adds the workers up: counters and histograms summed, gauges as they say here.
 import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client'
-import { histogram, labelledHistogram, labelledLevel, labelledTotal, level, total } from './instruments.ts'
+import { instruments } from './instruments.ts'
 
 const redirectStatuses = [301, 302, 404, 405, 429, 500, 503] as const
 const tiers = ['local', 'redis'] as const
 const sources = ['redis', 'postgres', 'stale', 'none'] as const
 const fallbackReasons = ['error', 'timeout', 'open', 'untrusted'] as const
 const dependencies = ['redis', 'postgres'] as const
-type Dependency = (typeof dependencies)[number]
 const breakerStates = ['closed', 'open', 'half_open'] as const
 const redisCommands = ['get', 'set', 'del', 'eval', 'scan', 'publish', 'ping', 'other'] as const
 const upkeepParts = ['indexes', 'links', 'deadClicks', 'clickDays', 'clickMonths', 'idempotencyKeys', 'outbox', 'hits', 'spools'] as const // prettier-ignore
@@ -54,39 +53,97 @@ export function createMetrics(options: MetricsOptions = {}) {
   })
   buildInfo.set({ version: options.version ?? 'unknown', commit: options.commit ?? 'unknown' }, 1)
   if (options.processMetrics) collectDefaultMetrics({ register: registry })
+  const { counter, counters, gauge, gauges, histogram, histograms } = instruments(registry)
+  const cacheHit = counters('quicklink_cache_hit_total', 'Requests answered by a cache', { tier: tiers })
+  let localHits = 0
+  reads.push(() => {
+    cacheHit.inc({ tier: 'local' }, localHits)
+    localHits = 0
+  })
   return {
     registry,
-    ...redirectMetrics(registry),
-    ...cacheMetrics(registry, reads),
-    ...breakerMetrics(registry),
-    ...coherenceMetrics(registry),
-    ...limitMetrics(registry),
-    ...databaseMetrics(registry),
-    upkeepFailures: labelledTotal(
-      registry,
-      'quicklink_upkeep_failures_total',
-      'Parts of the hourly upkeep that failed',
-      {
-        task: upkeepParts,
-      },
-    ),
-    // Of the primary process.
-    workerRestarts: total(registry, 'quicklink_worker_restarts_total', 'Workers that died and were replaced'),
-    workersServing: level(
-      registry,
-      'quicklink_workers_serving',
-      'Workers that accept connections, and answered lately',
-      'sum',
-    ),
-    logDropped: total(registry, 'quicklink_log_dropped_total', 'Log lines that nobody took, or no disk'),
     /** Called at the start of every collection: the place to read a gauge. Must not wait and must not throw. */
-    onCollect(read: () => void) {
-      reads.push(read)
+    onCollect: (read: () => void): void => void reads.push(read),
+
+    redirect: redirects(registry),
+    handovers: counters(
+      'quicklink_front_door_handovers_total',
+      'Requests that the front door left to node:http, by what they are',
+      { reason: handOverReasons },
+    ),
+    cacheHit,
+    /** Answered by tier 1: costs a variable. */
+    localHit: (): void => void localHits++,
+    cacheMiss: counter('quicklink_cache_miss_total', 'Requests for which Postgres had to be asked'),
+    lookups: counters('quicklink_lookups_total', 'Lookups that left tier 1, by who answered', { source: sources }),
+    lookupsSaved: counter(
+      'quicklink_lookups_saved_total',
+      'Lives of a copy that went on without a lookup, because passes vouch for it',
+    ),
+    vouchedCopies: gauge('quicklink_vouched_copies', 'Copies in tier 1 that passes vouch for', 'sum'),
+    dbFallback: counters(
+      'quicklink_db_fallback_total',
+      'Lookups that went to Postgres because Redis could not answer',
+      { reason: fallbackReasons },
+    ),
+    redisCommandDuration: histograms(
+      'redis_command_duration_seconds',
+      'Redis commands, as the server sees them',
+      redisBounds,
+      { command: redisCommands },
+    ),
+    tierConfigured: gauges('quicklink_tier_configured', '1 if this tier is in use', 'max', {
+      tier: ['local', 'redis', 'postgres'],
+    }),
+
+    breaker: breakers(registry),
+
+    // Every worker looks at the same Redis, so the estimates are not added up.
+    negativeCacheKeys: gauge('quicklink_negative_cache_keys', 'Estimated number of ql:v1:404:* keys', 'max'),
+    invalidationDelay: histogram(
+      'quicklink_invalidation_delay_seconds',
+      'From the commit of a change to its application in a cache',
+      invalidationBounds,
+    ),
+    trustAge: gauge('quicklink_trust_age_seconds', 'Since Redis was last made fresh; worst worker', 'max'),
+    staleAnswersFound: counter('quicklink_stale_answers_found_total', 'Cached answers the checker found wrong'),
+
+    clicks: {
+      accepted: counter('quicklink_clicks_accepted_total', 'Clicks counted by a redirect'),
+      persisted: counter('quicklink_clicks_persisted_total', 'Clicks that are in Postgres'),
+      dropped: counter('quicklink_clicks_dropped_total', 'Clicks given up, because a bound was reached'),
     },
+    clicksSpooled: gauge('quicklink_clicks_spooled', 'Clicks accepted that are not in Postgres yet', 'sum'),
+    spoolDamaged: counter('quicklink_spool_damaged_total', 'Batches of clicks that could not be read again'),
+
+    hitsUngranted: counter('quicklink_hits_ungranted_total', 'Hits served while nobody could grant them'),
+    hitQuotaRejections: counter('quicklink_hit_quota_rejections_total', 'Redirects refused: hits used up'),
+    rateLimited: counters('quicklink_rate_limited_total', 'Requests refused by a rate limit', { tier: tenantTiers }),
+    forwardedUnheeded: counters(
+      'quicklink_forwarded_unheeded_total',
+      'Absent codes asked for with an X-Forwarded-For by a hop that TRUST_PROXY does not name',
+      { peer: ['private', 'public'] },
+    ),
+    tenantQuotaRejections: counter('quicklink_tenant_quota_rejections_total', 'Creates refused: links used up'),
+
+    dbPool: gauges('quicklink_db_pool', 'Postgres connections, and who waits for one', 'sum', {
+      state: ['active', 'idle', 'waiting'],
+    }),
+    dbBatchSize: histogram('quicklink_db_batch_size', 'Codes in one Postgres lookup', batchBounds),
+    shed: counters('quicklink_shed_total', 'Work refused because a bound was reached', { reason: shedReasons }),
+
+    // Of the primary process.
+    upkeepFailures: counters('quicklink_upkeep_failures_total', 'Parts of the hourly upkeep that failed', {
+      task: upkeepParts,
+    }),
+    workerRestarts: counter('quicklink_worker_restarts_total', 'Workers that died and were replaced'),
+    workersServing: gauge('quicklink_workers_serving', 'Workers that accept connections, and answered lately', 'sum'),
+    logDropped: counter('quicklink_log_dropped_total', 'Log lines that nobody took, or no disk'),
   }
 }
 
-function redirectMetrics(registry: Registry) {
+/** An answer of the redirect path costs an array element and a bucket. */
+function redirects(registry: Registry) {
   // Index: the status. Drained into the counter at every collection.
   const pending = new Float64Array(600)
   new Counter({
@@ -102,139 +159,31 @@ function redirectMetrics(registry: Registry) {
       pending.fill(0)
     },
   })
-  const duration = histogram(
-    registry,
-    'quicklink_redirect_duration_seconds',
-    'From the request being read to its answer being written',
-    redirectBounds,
-  )
-  return {
-    handovers: labelledTotal(
-      registry,
-      'quicklink_front_door_handovers_total',
-      'Requests that the front door left to node:http, by what they are',
-      { reason: handOverReasons },
-    ),
-    /** An answer of the redirect path. Costs an array element and a bucket. */
-    redirect(status: number, seconds: number) {
-      ;(pending[status] as number)++
-      duration.observe(seconds)
-    },
+  const help = 'From the request being read to its answer being written'
+  const duration = instruments(registry).histogram('quicklink_redirect_duration_seconds', help, redirectBounds)
+  return (status: number, seconds: number): void => {
+    ;(pending[status] as number)++
+    duration.observe(seconds)
   }
 }
 
-function cacheMetrics(registry: Registry, reads: (() => void)[]) {
-  const cacheHit = labelledTotal(registry, 'quicklink_cache_hit_total', 'Requests answered by a cache', { tier: tiers })
-  let localHits = 0
-  reads.push(() => {
-    cacheHit.inc({ tier: 'local' }, localHits)
-    localHits = 0
-  })
-  return {
-    cacheHit,
-    /** Answered by tier 1. */
-    localHit() {
-      localHits++
-    },
-    cacheMiss: total(registry, 'quicklink_cache_miss_total', 'Requests for which Postgres had to be asked'),
-    lookups: labelledTotal(registry, 'quicklink_lookups_total', 'Lookups that left tier 1, by who answered', {
-      source: sources,
-    }),
-    lookupsSaved: total(
-      registry,
-      'quicklink_lookups_saved_total',
-      'Lives of a copy that went on without a lookup, because passes vouch for it',
-    ),
-    vouchedCopies: level(registry, 'quicklink_vouched_copies', 'Copies in tier 1 that passes vouch for', 'sum'),
-    dbFallback: labelledTotal(
-      registry,
-      'quicklink_db_fallback_total',
-      'Lookups that went to Postgres because Redis could not answer',
-      { reason: fallbackReasons },
-    ),
-    redisCommandDuration: labelledHistogram(
-      registry,
-      'redis_command_duration_seconds',
-      'Redis commands, as the server sees them',
-      redisBounds,
-      { command: redisCommands },
-    ),
-    tierConfigured: labelledLevel(registry, 'quicklink_tier_configured', '1 if this tier is in use', 'max', {
-      tier: ['local', 'redis', 'postgres'],
-    }),
-  }
-}
-
-function breakerMetrics(registry: Registry) {
-  const breakerState = labelledLevel(registry, 'quicklink_breaker_state', '1 for the state it is in', 'max', {
+/** Sets the three states of a breaker, and counts the transition unless it is the first state. */
+function breakers(registry: Registry) {
+  const states = instruments(registry).gauges('quicklink_breaker_state', '1 for the state it is in', 'max', {
     dependency: dependencies,
     state: breakerStates,
   })
-  const breakerTransitions = new Counter({
+  const transitions = new Counter({
     name: 'quicklink_breaker_transitions_total',
     help: 'Changes of a breaker, by the state it went to',
     labelNames: ['dependency', 'to'],
     registers: [registry],
   })
-  for (const dependency of dependencies) for (const to of breakerStates) breakerTransitions.inc({ dependency, to }, 0)
+  for (const dependency of dependencies) for (const to of breakerStates) transitions.inc({ dependency, to }, 0)
   const seen = new Set<string>()
-  return {
-    breakerState,
-    breakerTransitions,
-    /** Sets the three states of a breaker, and counts the transition unless it is the first state. */
-    breaker(dependency: Dependency, to: (typeof breakerStates)[number]) {
-      for (const state of breakerStates) breakerState.set({ dependency, state }, state === to ? 1 : 0)
-      if (seen.has(dependency)) breakerTransitions.inc({ dependency, to })
-      seen.add(dependency)
-    },
-  }
-}
-
-function coherenceMetrics(registry: Registry) {
-  return {
-    // Every worker looks at the same Redis, so the estimates are not added up.
-    negativeCacheKeys: level(registry, 'quicklink_negative_cache_keys', 'Estimated number of ql:v1:404:* keys', 'max'),
-    invalidationDelay: histogram(
-      registry,
-      'quicklink_invalidation_delay_seconds',
-      'From the commit of a change to its application in a cache',
-      invalidationBounds,
-    ),
-    trustAge: level(registry, 'quicklink_trust_age_seconds', 'Since Redis was last made fresh; worst worker', 'max'),
-    staleAnswersFound: total(registry, 'quicklink_stale_answers_found_total', 'Cached answers the checker found wrong'),
-  }
-}
-
-function limitMetrics(registry: Registry) {
-  return {
-    clicksAccepted: total(registry, 'quicklink_clicks_accepted_total', 'Clicks counted by a redirect'),
-    clicksPersisted: total(registry, 'quicklink_clicks_persisted_total', 'Clicks that are in Postgres'),
-    clicksDropped: total(registry, 'quicklink_clicks_dropped_total', 'Clicks given up, because a bound was reached'),
-    clicksSpooled: level(registry, 'quicklink_clicks_spooled', 'Clicks accepted that are not in Postgres yet', 'sum'),
-    spoolDamaged: total(registry, 'quicklink_spool_damaged_total', 'Batches of clicks that could not be read again'),
-    hitsUngranted: total(registry, 'quicklink_hits_ungranted_total', 'Hits served while nobody could grant them'),
-    hitQuotaRejections: total(registry, 'quicklink_hit_quota_rejections_total', 'Redirects refused: hits used up'),
-    rateLimited: labelledTotal(registry, 'quicklink_rate_limited_total', 'Requests refused by a rate limit', {
-      tier: tenantTiers,
-    }),
-    forwardedUnheeded: labelledTotal(
-      registry,
-      'quicklink_forwarded_unheeded_total',
-      'Absent codes asked for with an X-Forwarded-For by a hop that TRUST_PROXY does not name',
-      { peer: ['private', 'public'] },
-    ),
-    tenantQuotaRejections: total(registry, 'quicklink_tenant_quota_rejections_total', 'Creates refused: links used up'),
-  }
-}
-
-function databaseMetrics(registry: Registry) {
-  return {
-    dbPool: labelledLevel(registry, 'quicklink_db_pool', 'Postgres connections, and who waits for one', 'sum', {
-      state: ['active', 'idle', 'waiting'],
-    }),
-    dbBatchSize: histogram(registry, 'quicklink_db_batch_size', 'Codes in one Postgres lookup', batchBounds),
-    shed: labelledTotal(registry, 'quicklink_shed_total', 'Work refused because a bound was reached', {
-      reason: shedReasons,
-    }),
+  return (dependency: (typeof dependencies)[number], to: (typeof breakerStates)[number]): void => {
+    for (const state of breakerStates) states.set({ dependency, state }, state === to ? 1 : 0)
+    if (seen.has(dependency)) transitions.inc({ dependency, to })
+    seen.add(dependency)
   }
 }

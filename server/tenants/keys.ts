@@ -57,7 +57,7 @@ export type Authenticate = (header: string | undefined, address: () => string) =
 
 export function authenticator(
   db: Sql,
-  onTooMany: () => void = () => undefined,
+  onTooMany: () => void,
   nowMs: () => number = () => performance.now(),
 ): Authenticate {
   // Only keys that worked: guesses cannot fill it.
