@@ -2,15 +2,15 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect, it } from 'vitest'
 import { startTestApp } from '../testing/app.ts'
-import { startFaultProxy, startPostgresServer, startRedisServer, waitFor } from '../testing/services.ts'
+import { proxied, startPostgresServer, startRedisServer, waitFor } from '../testing/services.ts'
 
 const target = 'https://example.org/somewhere'
 
 it('a link outlives its TTL while Postgres is away, up to STALE_MAX_S, and never its own expiry', async () => {
   const [redis, postgres] = await Promise.all([startRedisServer(), startPostgresServer()])
-  const proxy = await startFaultProxy({ host: '127.0.0.1', port: postgres.port })
+  const { proxy, url: databaseUrl } = await proxied(postgres.url)
   const app = await startTestApp({
-    databaseUrl: Object.assign(new URL(postgres.url), { port: proxy.port }).href,
+    databaseUrl,
     redisUrl: redis.url,
     env: { LINK_TTL_S: '3', NOT_FOUND_TTL_S: '3', STALE_MAX_S: '5' },
   })

@@ -1,5 +1,6 @@
 // The four changes that a cache must not outlive, made while servers are under load, and what their answers say of it.
 import { setTimeout as pause } from 'node:timers/promises'
+import { expect } from 'vitest'
 import { openSql, withSql } from '../embedded/sql.ts'
 import type { Code } from '../server/link.ts'
 import { hintKey, linkKey } from '../server/coherence/schema.ts'
@@ -172,6 +173,33 @@ export async function oldInRedis(redisUrl: string, made: readonly Made[]): Promi
     if (value === 'no answer') found.push(`${code}: Redis did not answer`)
   }
   return found
+}
+
+/** What readers are given, whatever is served, as long as the promise needs to be judged. */
+export const untilJudged = (): Promise<void> => pause(promiseMs + 400)
+
+interface Scene {
+  readonly servers: readonly ServerProcess[]
+  /** That hold what is to be changed. */
+  readonly redisUrls: readonly string[]
+  readonly changes: readonly Change[]
+  readonly seldom?: readonly Change[]
+  /** That are looked into at the end, where they are not the same. */
+  readonly leftUrls?: readonly string[]
+}
+
+/** The promise, under load: whatever happens, what was made is seen by every server a second later, and Redis has nothing old. */
+export async function expectKept(scene: Scene, happens: () => Promise<Made[]>): Promise<void> {
+  const { servers, redisUrls, changes, seldom = [], leftUrls = redisUrls } = scene
+  for (const url of redisUrls) await cacheAll(servers, [...changes, ...seldom], url)
+  const work = async (): Promise<Made[]> => {
+    const made = await happens()
+    await untilJudged()
+    return made
+  }
+  const watched = await underLoad(servers, changes, work, seldom)
+  expect(broken(watched, watched.result)).toEqual([])
+  for (const url of leftUrls) expect(await oldInRedis(url, watched.result)).toEqual([])
 }
 
 interface RedisStatus {

@@ -9,6 +9,7 @@ import { askRedis } from '../embedded/redis-process.ts'
 import { openSql, withSql } from '../embedded/sql.ts'
 import { withDatabaseLock } from '../server/connections/migrate.ts'
 import type { Postgres } from '../server/connections/postgres.ts'
+import { type FaultProxy, startFaultProxy } from '../loadtest/faults/fault-proxy.ts'
 import { redisDatabases } from './global-setup.ts'
 import { type LocalServer, removeDir, startLocalPostgres, startLocalRedis } from '../embedded/temporary.ts'
 
@@ -144,7 +145,15 @@ export async function startSentinels(): Promise<SentinelGroup> {
   return group
 }
 
+/** A fault proxy in front of this server, and the URL that leads through it. */
+export async function proxied(target: string): Promise<{ proxy: FaultProxy; url: string }> {
+  const url = new URL(target)
+  const proxy = await startFaultProxy({ host: url.hostname, port: Number(url.port) })
+  releases.push(proxy.close)
+  return { proxy, url: Object.assign(url, { hostname: '127.0.0.1', port: proxy.port }).href }
+}
+
 export { postgres15BinDir } from '../embedded/temporary.ts'
-export { startFaultProxy, type FaultProxy } from '../loadtest/faults/fault-proxy.ts'
+export type { FaultProxy }
 export { waitFor } from '../embedded/wait.ts'
 export type { LocalServer } from '../embedded/temporary.ts'

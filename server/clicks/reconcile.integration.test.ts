@@ -7,7 +7,7 @@ import { limits } from '../config.ts'
 import { send } from '../../testing/app.ts'
 import { flood } from '../../testing/load.ts'
 import { spawnServer } from '../../testing/server-process.ts'
-import { freshDatabase, freshRedis, startFaultProxy, waitFor } from '../../testing/services.ts'
+import { freshDatabase, freshRedis, proxied, waitFor } from '../../testing/services.ts'
 
 const redirects = Number(process.env['QL_CLICKS_REDIRECTS'] ?? 6000)
 const perSecond = redirects > 10_000 ? 2500 : 1000
@@ -15,10 +15,9 @@ const workers = 3
 
 it('clicks reconcile after an outage of Postgres and the death of a worker, but for its last flush interval', async () => {
   const databaseUrl = await freshDatabase()
-  const postgres = new URL(databaseUrl)
-  const proxy = await startFaultProxy({ host: postgres.hostname, port: Number(postgres.port) })
+  const { proxy, url } = await proxied(databaseUrl)
   const server = await spawnServer({
-    DATABASE_URL: Object.assign(new URL(databaseUrl), { host: `127.0.0.1:${proxy.port}` }).href,
+    DATABASE_URL: url,
     REDIS_URL: await freshRedis(),
     WORKERS: String(workers),
   })

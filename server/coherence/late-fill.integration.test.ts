@@ -2,30 +2,17 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect, it } from 'vitest'
 import { startTestApp, type TestApp } from '../../testing/app.ts'
-import {
-  freshDatabase,
-  redisCommand,
-  startFaultProxy,
-  startRedisServer,
-  waitFor,
-  type FaultProxy,
-} from '../../testing/services.ts'
-
-const through = (url: string, { port }: FaultProxy): string => Object.assign(new URL(url), { port }).href
-const proxyTo = (url: string): Promise<FaultProxy> =>
-  startFaultProxy({ host: new URL(url).hostname, port: Number(new URL(url).port) })
+import { freshDatabase, proxied, redisCommand, startRedisServer, waitFor } from '../../testing/services.ts'
 
 it('is refused, however late it is: the changed link never comes back', async () => {
   const [redis, databaseUrl] = await Promise.all([startRedisServer(), freshDatabase()])
-  const [toRedis, toPostgres] = await Promise.all([proxyTo(redis.url), proxyTo(databaseUrl)])
+  const [{ proxy: toRedis, url: redisUrl }, { proxy: toPostgres, url }] = await Promise.all([
+    proxied(redis.url),
+    proxied(databaseUrl),
+  ])
   const env = { DB_TIMEOUT_MS: '1000', API_DB_TIMEOUT_MS: '5000' }
   const writer = await startTestApp({ databaseUrl, redisUrl: redis.url, env })
-  const reader = await startTestApp({
-    databaseUrl: through(databaseUrl, toPostgres),
-    redisUrl: through(redis.url, toRedis),
-    env,
-    key: writer.key,
-  })
+  const reader = await startTestApp({ databaseUrl: url, redisUrl, env, key: writer.key })
   const trusts = async (app: TestApp): Promise<boolean> => (await app.metric('quicklink_trust_age_seconds')) < 0.5
   await waitFor(async () => (await trusts(writer)) && trusts(reader), { deadlineMs: 5000 })
   const code = await writer.create('https://example.org/before')

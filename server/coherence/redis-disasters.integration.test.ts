@@ -1,170 +1,126 @@
 // Promise 4 on real servers: whatever becomes of Redis, what was changed a second ago is not served any more.
 import { copyFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout as pause } from 'node:timers/promises'
-import { beforeAll, describe, expect, it } from 'vitest'
+import { it } from 'vitest'
 import {
   allTrust,
   besideOpenTransaction,
-  broken,
-  cacheAll,
   connectedBeforeAnyPass,
+  expectKept,
   fourChanges,
   makeAll,
-  oldInRedis,
-  promiseMs,
   seldomAsked,
-  underLoad,
+  untilJudged,
 } from '../../testing/changes.ts'
 import { startServer, type ServerProcess } from '../../testing/server-process.ts'
-import {
-  freshDatabase,
-  redisCommand,
-  startFaultProxy,
-  startRedisServer,
-  startSentinels,
-  type FaultProxy,
-  type LocalServer,
-} from '../../testing/services.ts'
+import { freshDatabase, proxied, redisCommand, startRedisServer, startSentinels } from '../../testing/services.ts'
 
-const ownerKey = 'ql_r3d1sD1sast3rsAr3SurvivedByTrustAl0ne'
 const calm = {
-  OWNER_KEY: ownerKey,
+  OWNER_KEY: 'ql_r3d1sD1sast3rsAr3SurvivedByTrustAl0ne',
   // It is trust that has to do it: no breaker shields readers from a Redis that has just come back.
   BREAKER_FAILURES: '1000',
   // A machine that is busy with other tests is not a Postgres that does not answer.
   DB_TIMEOUT_MS: '1000',
 }
 
-/** What readers are given, whatever is served, as long as the promise needs to be judged. */
-const untilJudged = (): Promise<void> => pause(promiseMs + 400)
+interface Disaster {
+  /** Of the two servers. */
+  readonly env: Record<string, string>
+  /** That hold the old values; where they come back from is the last. */
+  readonly redisUrls: readonly string[]
+  /** Keeps the old values: changes that are made behind this have long been everywhere when they come back. */
+  readonly keepOld?: () => Promise<unknown>
+  leave(): Promise<void>
+  comeBack(): Promise<void>
+  /** It may come back before what was made meanwhile has been judged. */
+  readonly byItself?: true
+}
 
-const twoServers = (...envs: [Record<string, string>, Record<string, string>]): Promise<ServerProcess[]> =>
-  Promise.all(envs.map((env) => startServer({ ...calm, ...env })))
+async function behindProxy(away: 'refuse' | 'blackHole'): Promise<Disaster> {
+  const redis = await startRedisServer({ config: ['save ""'] })
+  const { proxy, url } = await proxied(redis.url)
+  return {
+    env: { REDIS_URL: url },
+    redisUrls: [redis.url],
+    leave: () => proxy[away](),
+    async comeBack() {
+      if (away === 'blackHole') await proxy.cut()
+      await proxy.pass()
+    },
+  }
+}
 
-describe('a change is seen everywhere within a second, and nothing old comes back, when Redis', () => {
-  let databaseUrl: string
-  let redis: LocalServer
-  let proxy: FaultProxy
-  let servers: ServerProcess[]
+async function snapshot(): Promise<Disaster> {
+  const redis = await startRedisServer({ config: ['save ""'] })
+  const file = join(redis.dir, 'dump.rdb')
+  return {
+    env: { REDIS_URL: redis.url },
+    redisUrls: [redis.url],
+    async keepOld() {
+      await redisCommand(redis.url, 'SAVE')
+      copyFileSync(file, `${file}.kept`)
+    },
+    leave: () => redis.kill(),
+    comeBack() {
+      copyFileSync(`${file}.kept`, file)
+      return redis.restart()
+    },
+  }
+}
 
-  beforeAll(async () => {
-    redis = await startRedisServer({ config: ['save ""'] })
-    proxy = await startFaultProxy({ host: '127.0.0.1', port: redis.port })
-    databaseUrl = await freshDatabase()
-    const REDIS_URL = Object.assign(new URL(redis.url), { port: proxy.port }).href
-    const env = { DATABASE_URL: databaseUrl, REDIS_URL }
-    servers = await twoServers(env, env)
-  })
+async function promotion(): Promise<Disaster> {
+  const { env, primary, replica, firstSentinel, cutReplica, promoted } = await startSentinels()
+  return {
+    env,
+    redisUrls: [primary.url, replica.url],
+    keepOld: cutReplica,
+    async leave() {
+      // Nor may it matter that one of the Sentinels is unreachable at that moment.
+      await firstSentinel.blackHole()
+      await primary.kill()
+    },
+    comeBack: promoted,
+    byItself: true,
+  }
+}
 
-  const whileAway = async (name: string, leave: () => Promise<void>, comeBack: () => Promise<void>) => {
+it.each<[string, () => Promise<Disaster>, boolean]>([
+  ['is refused', () => behindProxy('refuse'), false],
+  ['is black-holed and what was under way is lost, with a transaction left open', () => behindProxy('blackHole'), true],
+  ['is killed and comes back with a snapshot from before, beside a transaction left open', snapshot, true],
+  ['is a replica that was cut off before, promoted by Sentinel, beside a transaction left open', promotion, true],
+])(
+  'a change is seen everywhere within a second, and nothing old comes back, when Redis %s',
+  async (_, open, beside) => {
+    const [disaster, databaseUrl] = await Promise.all([open(), freshDatabase()])
+    const { env, redisUrls, keepOld, leave, comeBack, byItself } = disaster
+    const server = (): Promise<ServerProcess> => startServer({ ...calm, ...env, DATABASE_URL: databaseUrl })
+    const servers = await Promise.all([server(), server()])
     await allTrust(servers)
-    const often = await fourChanges(servers, name)
-    const seldom = await seldomAsked(servers, name)
-    const changes = [...often, ...seldom]
-    await cacheAll(servers, changes, redis.url)
-    const work = async () => {
+    const [changes, seldom] = [await fourChanges(servers, 'often'), await seldomAsked(servers, 'seldom')]
+    const happens = async () => {
+      await keepOld?.()
+      const made = keepOld ? await makeAll(seldom) : []
+      if (keepOld) await untilJudged()
       await leave()
-      const made = await makeAll(changes)
-      await untilJudged()
+      made.push(...(await makeAll(keepOld ? changes : [...changes, ...seldom])))
+      if (!byItself) await untilJudged()
       await connectedBeforeAnyPass(databaseUrl, servers, comeBack)
       await allTrust(servers)
-      await untilJudged()
       return made
     }
-    const watched = await underLoad(servers, often, work, seldom)
-    expect(broken(watched, watched.result)).toEqual([])
-    expect(await oldInRedis(redis.url, watched.result)).toEqual([])
-  }
-
-  it('is refused', () =>
-    whileAway(
-      'refused',
-      () => proxy.refuse(),
-      () => proxy.pass(),
-    ))
-
-  it('is black-holed and what was under way is lost, with a transaction left open', () =>
-    besideOpenTransaction(databaseUrl, () =>
-      whileAway(
-        'hole',
-        () => proxy.blackHole(),
-        async () => {
-          await proxy.cut()
-          await proxy.pass()
-        },
-      ),
-    ))
-
-  it('is killed and comes back with a snapshot from before, beside a transaction left open', async () => {
-    await allTrust(servers)
-    const [early, late] = [await seldomAsked(servers, 'early'), await fourChanges(servers, 'late')]
-    await cacheAll(servers, [...early, ...late], redis.url)
-    const snapshot = join(redis.dir, 'dump.rdb')
-    await redisCommand(redis.url, 'SAVE')
-    copyFileSync(snapshot, `${snapshot}.kept`)
-    const work = async () => {
-      // These have long been everywhere when the old values come back.
-      const made = await makeAll(early)
-      await untilJudged()
-      await redis.kill()
-      made.push(...(await makeAll(late)))
-      await untilJudged()
-      copyFileSync(`${snapshot}.kept`, snapshot)
-      await connectedBeforeAnyPass(databaseUrl, servers, () => redis.restart())
-      await allTrust(servers)
-      await untilJudged()
-      return made
-    }
-    const watched = await besideOpenTransaction(databaseUrl, () => underLoad(servers, late, work, early))
-    expect(broken(watched, watched.result)).toEqual([])
-    expect(await oldInRedis(redis.url, watched.result)).toEqual([])
-  })
-})
-
-it('a change is seen everywhere within a second when Sentinel promotes a replica that was cut off before it', async () => {
-  const [group, databaseUrl] = await Promise.all([startSentinels(), freshDatabase()])
-  const { primary, replica } = group
-  const env = { DATABASE_URL: databaseUrl, ...group.env }
-  const servers = await twoServers(env, env)
-  await allTrust(servers)
-  const [early, late] = [await seldomAsked(servers, 'early'), await fourChanges(servers, 'late')]
-  const all = [...early, ...late]
-  await cacheAll(servers, all, primary.url)
-  await cacheAll(servers, all, replica.url)
-  await group.cutReplica()
-  const work = async () => {
-    const made = await makeAll(early)
-    await untilJudged()
-    // Nor may it matter that one of the Sentinels is unreachable at that moment.
-    await group.firstSentinel.blackHole()
-    await primary.kill()
-    made.push(...(await makeAll(late)))
-    await connectedBeforeAnyPass(databaseUrl, servers, () => group.promoted())
-    await allTrust(servers)
-    await untilJudged()
-    return made
-  }
-  const watched = await besideOpenTransaction(databaseUrl, () => underLoad(servers, late, work, early))
-  expect(broken(watched, watched.result)).toEqual([])
-  expect(await oldInRedis(replica.url, watched.result)).toEqual([])
-})
+    const scene = { servers, redisUrls, changes, seldom, leftUrls: redisUrls.slice(-1) }
+    await (beside ? besideOpenTransaction(databaseUrl, () => expectKept(scene, happens)) : expectKept(scene, happens))
+  },
+)
 
 it('a change made by one process is seen by another that talks to another Redis, as in a split brain', async () => {
   const [databaseUrl, one, other] = await Promise.all([freshDatabase(), startRedisServer(), startRedisServer()])
-  const urls = [one.url, other.url]
-  const servers = await twoServers(
-    { DATABASE_URL: databaseUrl, REDIS_URL: one.url },
-    { DATABASE_URL: databaseUrl, REDIS_URL: other.url },
+  const redisUrls = [one.url, other.url]
+  const servers = await Promise.all(
+    redisUrls.map((REDIS_URL) => startServer({ ...calm, DATABASE_URL: databaseUrl, REDIS_URL })),
   )
   await allTrust(servers)
   const changes = await fourChanges(servers, 'split')
-  for (const url of urls) await cacheAll(servers, changes, url)
-  const watched = await underLoad(servers, changes, async () => {
-    const made = await makeAll(changes)
-    await untilJudged()
-    return made
-  })
-  expect(broken(watched, watched.result)).toEqual([])
-  for (const url of urls) expect(await oldInRedis(url, watched.result)).toEqual([])
+  await expectKept({ servers, redisUrls, changes }, () => makeAll(changes))
 })

@@ -10,17 +10,15 @@ import { readHighWater } from '../links/high-water.ts'
 import { send } from '../../testing/app.ts'
 import {
   allTrust,
-  broken,
-  cacheAll,
+  expectKept,
   fourChanges,
   handInPsql,
   madeAt,
   makeAll,
-  oldInRedis,
   outcome,
   promiseMs,
-  underLoad,
   undone,
+  untilJudged,
   type Change,
 } from '../../testing/changes.ts'
 import { startServer, type ServerProcess } from '../../testing/server-process.ts'
@@ -33,8 +31,6 @@ import {
   type LocalServer,
   type PostgresServer,
 } from '../../testing/services.ts'
-
-const untilJudged = (): Promise<void> => pause(promiseMs + 400)
 
 async function twoServers(databaseUrl: string, redis: LocalServer): Promise<ServerProcess[]> {
   const env = {
@@ -52,26 +48,15 @@ async function twoServers(databaseUrl: string, redis: LocalServer): Promise<Serv
 
 /** After `restore` everything is as it was before the changes, and can be changed again. */
 async function restored(servers: ServerProcess[], redis: LocalServer, changes: Change[], restore: () => Promise<void>) {
+  const scene = { servers, redisUrls: [redis.url] }
   const back = undone(changes)
-  await cacheAll(servers, back, redis.url)
-  const watched = await underLoad(servers, changes, async () => {
+  await expectKept({ ...scene, changes: back }, async () => {
     await restore()
     const made = madeAt(back, performance.now())
     await allTrust(servers)
-    await untilJudged()
     return made
   })
-  expect(broken(watched, watched.result)).toEqual([])
-  expect(await oldInRedis(redis.url, watched.result)).toEqual([])
-
-  await cacheAll(servers, changes, redis.url)
-  const again = await underLoad(servers, changes, async () => {
-    const made = await makeAll(changes)
-    await untilJudged()
-    return made
-  })
-  expect(broken(again, again.result)).toEqual([])
-  expect(await oldInRedis(redis.url, again.result)).toEqual([])
+  await expectKept({ ...scene, changes }, () => makeAll(changes))
 }
 
 async function mint(server: ServerProcess, links: number): Promise<string[]> {
@@ -243,8 +228,7 @@ describe('rows put back by hand into the same database: right within a second, w
 
   it('written while the triggers are off, which no Redis is trusted for', async () => {
     const [update] = (await fourChanges(servers, 'off')).filter(({ what }) => what === 'update') as [Change]
-    await cacheAll(servers, [update], redis.url)
-    const watched = await underLoad(servers, [update], async () => {
+    await expectKept({ servers, redisUrls: [redis.url], changes: [update] }, async () => {
       await hand.query('alter table links disable trigger user')
       await untilJudged()
       await hand.query('update links set url = $1 where code = $2', [update.after, update.code])
@@ -254,8 +238,6 @@ describe('rows put back by hand into the same database: right within a second, w
       await allTrust(servers)
       return made
     })
-    expect(broken(watched, watched.result)).toEqual([])
-    expect(await oldInRedis(redis.url, watched.result)).toEqual([])
   })
 
   it('written behind the back of the triggers, in a transaction that takes its time, with the sequence set back', async () => {

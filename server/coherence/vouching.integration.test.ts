@@ -5,13 +5,7 @@ import type { Code } from '../link.ts'
 import { startTestApp, type TestApp } from '../../testing/app.ts'
 import { handInPsql } from '../../testing/changes.ts'
 import { steadily } from '../../testing/load.ts'
-import {
-  freshDatabase,
-  startFaultProxy,
-  startPostgresServer,
-  startRedisServer,
-  waitFor,
-} from '../../testing/services.ts'
+import { freshDatabase, proxied, startPostgresServer, startRedisServer, waitFor } from '../../testing/services.ts'
 
 const target = 'https://example.org/somewhere'
 const promiseMs = 1000
@@ -55,8 +49,7 @@ describe('a hot link costs a look-up a second', () => {
 
   it('while all is well, while Redis swallows everything, and while it is stopped', async () => {
     const redis = await startRedisServer()
-    const proxy = await startFaultProxy({ host: '127.0.0.1', port: redis.port })
-    const redisUrl = Object.assign(new URL(redis.url), { port: proxy.port }).href
+    const { proxy, url: redisUrl } = await proxied(redis.url)
     const app = await startTestApp({ databaseUrl: await freshDatabase(), redisUrl })
     const code = await app.create(target)
     await vouchedFor([app], code)
@@ -79,8 +72,7 @@ describe('a hot link costs a look-up a second', () => {
 
 it('while Postgres is away, a hot link is looked up ten times a second, and not at every visit', async () => {
   const postgres = await startPostgresServer()
-  const proxy = await startFaultProxy({ host: '127.0.0.1', port: postgres.port })
-  const databaseUrl = Object.assign(new URL(postgres.url), { port: proxy.port }).href
+  const { proxy, url: databaseUrl } = await proxied(postgres.url)
   const app = await startTestApp({ databaseUrl })
   const code = await app.create(target)
   await vouchedFor([app], code)

@@ -2,7 +2,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { startTestApp, type TestApp } from '../../testing/app.ts'
-import { freshDatabase, freshRedis, startFaultProxy, startPostgresServer, waitFor, type FaultProxy } from '../../testing/services.ts' // prettier-ignore
+import { freshDatabase, freshRedis, proxied, startPostgresServer, waitFor, type FaultProxy } from '../../testing/services.ts' // prettier-ignore
 
 const url = 'https://example.org/'
 const isTrusted = async (app: TestApp): Promise<boolean> => (await app.metric('quicklink_trust_age_seconds')) < 0.5
@@ -95,8 +95,7 @@ describe('GET /links/{code}/hits', () => {
 describe('when neither Redis nor Postgres can grant', () => {
   async function cutOff(policy: string): Promise<{ app: TestApp; code: string; proxy: FaultProxy }> {
     const postgres = await startPostgresServer()
-    const proxy = await startFaultProxy({ host: '127.0.0.1', port: postgres.port })
-    const databaseUrl = Object.assign(new URL(postgres.url), { port: String(proxy.port) }).href
+    const { proxy, url: databaseUrl } = await proxied(postgres.url)
     const app = await startTestApp({ databaseUrl, env: { HIT_QUOTA_UNGRANTABLE: policy } })
     const code = await app.create(url, { monthlyHits: 10 })
     expect(await statuses(app, code, 4)).toEqual([302, 302, 302, 302])

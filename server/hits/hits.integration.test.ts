@@ -2,7 +2,8 @@
 // how many too few is what each fault may cost at most. QL_HITS_REQUESTS=20000 QL_HITS_LIMIT=1000 shows the full counts.
 import { setTimeout as pause } from 'node:timers/promises'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { openPostgres, type Postgres } from '../connections/postgres.ts'
+import { openSql } from '../../embedded/sql.ts'
+import type { Postgres } from '../connections/postgres.ts'
 import { send } from '../../testing/app.ts'
 import { allTrust } from '../../testing/changes.ts'
 import { flood, type Flood, type FloodOptions } from '../../testing/load.ts'
@@ -10,7 +11,7 @@ import { spawnServer, type ServerProcess } from '../../testing/server-process.ts
 import {
   freshDatabase,
   redisCommand,
-  startFaultProxy,
+  proxied,
   startRedisServer,
   waitFor,
   type FaultProxy,
@@ -32,13 +33,13 @@ let sql: Postgres
 
 beforeAll(async () => {
   redis = await startRedisServer()
-  proxy = await startFaultProxy({ host: '127.0.0.1', port: redis.port })
+  const through = await proxied(redis.url)
+  proxy = through.proxy
   const databaseUrl = await freshDatabase()
-  const onError = (): undefined => undefined
-  sql = openPostgres({ url: databaseUrl, name: 'test', maxConnections: 1, connectMs: 5000, queryMs: 5000, onError })
+  sql = openSql(databaseUrl)
   server = await spawnServer({
     DATABASE_URL: databaseUrl,
-    REDIS_URL: Object.assign(new URL(redis.url), { port: String(proxy.port) }).href,
+    REDIS_URL: through.url,
     WORKERS: String(workers),
     HIT_QUOTA_UNGRANTABLE: 'reject',
     BREAKER_OPEN_MS: '1000',
@@ -52,7 +53,6 @@ beforeAll(async () => {
   return async () => {
     await server.kill()
     await sql.close()
-    await proxy.close()
   }
 }, 100_000)
 

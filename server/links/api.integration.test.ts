@@ -2,7 +2,7 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { startTestApp, type ApiAnswer, type TestApp } from '../../testing/app.ts'
 import { handInPsql } from '../../testing/changes.ts'
-import { freshDatabase, startFaultProxy, type FaultProxy } from '../../testing/services.ts'
+import { freshDatabase, proxied, type FaultProxy } from '../../testing/services.ts'
 import { limits } from '../config.ts'
 import type { Postgres } from '../connections/postgres.ts'
 
@@ -13,10 +13,9 @@ let db: Postgres
 
 beforeAll(async () => {
   const databaseUrl = await freshDatabase()
-  const { hostname, port } = new URL(databaseUrl)
-  proxy = await startFaultProxy({ host: hostname, port: Number(port) })
-  const throughProxy = Object.assign(new URL(databaseUrl), { hostname: '127.0.0.1', port: proxy.port }).href
-  app = await startTestApp({ databaseUrl: throughProxy })
+  const through = await proxied(databaseUrl)
+  proxy = through.proxy
+  app = await startTestApp({ databaseUrl: through.url })
   db = handInPsql(databaseUrl)
   return () => db.close()
 })

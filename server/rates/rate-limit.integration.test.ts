@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { Breaker } from '../connections/breaker.ts'
 import { openRedis, type RedisConnection } from '../connections/redis.ts'
-import { freshRedis, startFaultProxy, waitFor, type FaultProxy } from '../../testing/services.ts'
+import { freshRedis, proxied, waitFor, type FaultProxy } from '../../testing/services.ts'
 import { askRedis } from '../connections/ask-redis.ts'
 import { insured, memoryCounters, redisCounters, type Counters } from './counters.ts'
 import { createCounterDesk, PrimaryCounters } from './primary-counters.ts'
@@ -16,23 +16,16 @@ let proxy: FaultProxy
 let breaker: Breaker
 
 beforeAll(async () => {
-  const url = new URL(await freshRedis())
-  proxy = await startFaultProxy({ host: url.hostname, port: Number(url.port) })
-  url.host = `127.0.0.1:${proxy.port}`
-  const target = {
-    redisUrl: url.href,
-    redisSentinels: undefined,
-    redisSentinelName: undefined,
-    redisPassword: undefined,
-  }
-  redis = openRedis(target, { onError: ignore, onCommand: ignore })
+  const through = await proxied(await freshRedis())
+  proxy = through.proxy
+  const none = { redisSentinels: undefined, redisSentinelName: undefined, redisPassword: undefined }
+  redis = openRedis({ redisUrl: through.url, ...none }, { onError: ignore, onCommand: ignore })
   breaker = new Breaker({ failures: 5, windowMs: 10_000, openMs: 300 })
   await waitFor(() => redis.ready)
 })
-afterAll(async () => {
+afterAll(() => {
   breaker.shutdown()
   redis.close()
-  await proxy.close()
 })
 
 /** Across a channel that copies, as between two processes. */

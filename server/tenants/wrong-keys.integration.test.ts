@@ -4,7 +4,7 @@ import { limits } from '../config.ts'
 import { send, startTestApp, type Answer, type ApiAnswer, type TestApp } from '../../testing/app.ts'
 import { guess, randomKey } from '../../loadtest/bench/guessers.ts'
 import { startServer } from '../../testing/server-process.ts'
-import { freshDatabase, startFaultProxy } from '../../testing/services.ts'
+import { freshDatabase, proxied } from '../../testing/services.ts'
 import { generateKey } from './keys.ts'
 
 let app: TestApp
@@ -84,10 +84,8 @@ test('wrong keys are counted by the address that the trusted proxy says, an IPv6
 })
 
 test('a stranger who is told 503 again and again causes a line a second, which says how many were left out', async () => {
-  const database = new URL(await freshDatabase())
-  const proxy = await startFaultProxy({ host: database.hostname, port: Number(database.port) })
-  database.host = `127.0.0.1:${proxy.port}`
-  const { url, output } = await startServer({ DATABASE_URL: database.href })
+  const { proxy, url: databaseUrl } = await proxied(await freshDatabase())
+  const { url, output } = await startServer({ DATABASE_URL: databaseUrl })
   const guessed = (): Promise<Answer> =>
     send(url, 'GET', '/api/v1/links', undefined, { Authorization: `Bearer ${randomKey()}` })
   await proxy.refuse()
