@@ -19,6 +19,9 @@ logs: install ## follow its log
 status: install ## what is up: versions, ports, breaker states
 	@npm run --silent status
 
+settings: install ## what is set, from where, and what nothing reads (NAME=value make up remembers, NAME= make up forgets)
+	@npm run --silent appliance -- settings
+
 doctor: install ## the production checklist, asked of the running appliance: ok or not ok, with the reason
 	@npm run --silent appliance -- doctor
 

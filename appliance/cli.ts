@@ -11,9 +11,11 @@ import { embeddedPatient } from './doctor-embedded.ts'
 import { examine } from './doctor.ts'
 import { down, grafanaPassword, logs, ownerKey, status, up, upgrade } from './docker.ts'
 import { type Mode, chooseMode, currentMode } from './mode.ts'
+import { asEnv, remember, sayUnknown, show, told } from './settings.ts'
 
-const env = process.env
-const places = placesFrom(env)
+const places = placesFrom(process.env)
+const given = told(process.env, places)
+const env = Object.assign(process.env, asEnv(given))
 const circumstances = { forced: env['MODE'], remembered: readText(places.modeFile) }
 const say = (line: string): void => console.log(line)
 
@@ -33,7 +35,9 @@ async function start(): Promise<void> {
     await refuseOtherRunning(mode)
     say(note)
   }
+  sayUnknown(given, say)
   await (mode === 'docker' ? up(places, env, say) : embeddedUp(env, say))
+  remember(places, given)
 }
 
 const withDockerOnly = (what: string) => (): Promise<never> =>
@@ -46,11 +50,14 @@ async function printFile(path: string): Promise<void> {
   return Promise.resolve()
 }
 
+const settings = (): Promise<void> => Promise.resolve(show(given, say))
+
 const commands: Record<string, Record<Mode, () => Promise<void>>> = {
   up: { docker: start, embedded: start },
   down: { docker: () => down(say), embedded: () => embeddedDown(places, say) },
   logs: { docker: logs, embedded: () => embeddedLogs(places) },
   status: { docker: () => status(say), embedded: () => embeddedStatus(places, say) },
+  settings: { docker: () => settings(), embedded: () => settings() },
   doctor: { docker: () => examine(dockerPatient(), say), embedded: () => examine(embeddedPatient(places), say) },
   backup: { docker: () => backup(places, say), embedded: () => embeddedBackup(places, say) },
   restore: { docker: () => restore(places, env, say), embedded: () => embeddedRestore(places, env, say) },

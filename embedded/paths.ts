@@ -21,6 +21,7 @@ export function placesIn(dataDir: string) {
     logFile: join(dir, 'quicklink.log'),
     ownerKeyFile: join(dir, 'owner-key'),
     modeFile: join(dir, 'mode'),
+    settingsFile: join(dir, 'settings.json'),
     lockFile: join(dir, 'up.lock'),
     serverFile: join(dir, 'server.json'),
     databaseUrlFile: join(dir, 'database-url'),

@@ -1,0 +1,99 @@
+// What `make up` was told: in the environment, in the file .env, or in the environment of an earlier start, in this order. What
+// was given once holds for the next start, too; given empty (`PORT= make up`) it is forgotten. Secrets are not remembered:
+// they belong into .env, or into a file that NAME_FILE names.
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { parseEnv } from 'node:util'
+import { envName, fileSettings, settings as serverSettings } from '../server/config.ts'
+import { type Places, type Say, projectDir, readJson, readText, writeJson } from '../embedded/paths.ts'
+
+interface Given {
+  readonly name: string
+  readonly value: string
+  readonly from: 'environment' | '.env' | 'an earlier start'
+}
+
+export interface Told {
+  readonly given: readonly Given[]
+  /** Names in .env that nothing reads, each with the one that may be meant. */
+  readonly unknown: readonly { name: string; meant: string | undefined }[]
+  /** To be kept once a start has succeeded. */
+  readonly remembered: Readonly<Record<string, string>>
+}
+
+const secrets = new Set(['OWNER_KEY', 'CODE_SALT', 'DATABASE_URL', 'REDIS_URL', 'REDIS_PASSWORD'])
+/** `make up` finds what was remembered there. */
+const isWhere = (name: string): boolean => name === 'DATA_DIR'
+
+/** Of the server, and of the compose files. */
+function knownNames(): Set<string> {
+  const names = Object.keys(serverSettings).map(envName)
+  const files = fileSettings.map((key) => `${envName(key)}_FILE`)
+  const composeFiles = ['docker-compose.yml', 'docker-compose.replicas.yml']
+  const inCompose = composeFiles.flatMap((file) =>
+    [...readFileSync(join(projectDir, file), 'utf8').matchAll(/\$\{([A-Z][A-Z_]+)/g)].map(([, name = '']) => name),
+  )
+  return new Set([...names, ...files, ...inCompose, 'MODE'])
+}
+
+export function told(env: NodeJS.ProcessEnv, places: Places, dotenv = readText(join(projectDir, '.env')) ?? ''): Told {
+  const known = knownNames()
+  const inFile = parseEnv(dotenv) as Record<string, string>
+  const before = readJson<Record<string, string>>(places.settingsFile) ?? {}
+  const given: Given[] = []
+  const remembered: Record<string, string> = {}
+  for (const name of [...known].sort()) {
+    const from = env[name] !== undefined ? 'environment' : inFile[name] !== undefined ? '.env' : 'an earlier start'
+    const value = env[name] ?? inFile[name] ?? before[name] ?? ''
+    if (value === '') continue
+    given.push({ name, value, from })
+    if (from !== '.env' && !secrets.has(name) && !isWhere(name) && name !== 'MODE') remembered[name] = value
+  }
+  const strange = Object.keys(inFile).filter((name) => !known.has(name) && !name.startsWith('COMPOSE_'))
+  const unknown = strange.map((name) => ({ name, meant: nearest(name, known) }))
+  return { given, unknown, remembered }
+}
+
+export const remember = (places: Places, { remembered }: Told): void => writeJson(places.settingsFile, remembered)
+
+/** Everything that was given, as an environment. */
+export const asEnv = ({ given }: Told): Record<string, string> =>
+  Object.fromEntries(given.map(({ name, value }) => [name, value]))
+
+export function sayUnknown({ unknown }: Told, say: Say): void {
+  for (const { name, meant } of unknown) {
+    say(`.env sets ${name}, which nothing reads${meant === undefined ? '.' : `: is ${meant} meant?`}`)
+  }
+}
+
+/** For `make settings`. */
+export function show(all: Told, say: Say): void {
+  const hidden = (name: string, value: string): string => (secrets.has(name) ? '(a secret)' : value)
+  const rows = all.given.map(({ name, value, from }) => [name, hidden(name, value), from] as const)
+  const widths = [0, 1].map((n) => Math.max(0, ...rows.map((row) => row[n as 0 | 1].length)))
+  for (const [name, value, from] of rows) say(`${name.padEnd(widths[0]!)}  ${value.padEnd(widths[1]!)}  ${from}`)
+  if (rows.length === 0) say('Nothing is set: everything is as docs/REFERENCE.md says.')
+  else
+    say(
+      'The rest is as docs/REFERENCE.md says. NAME=value make up changes one and remembers it, NAME= make up forgets it.',
+    )
+  sayUnknown(all, say)
+}
+
+function nearest(name: string, known: ReadonlySet<string>): string | undefined {
+  const [best] = [...known].map((other) => ({ other, far: distance(name, other) })).sort((a, b) => a.far - b.far)
+  return best !== undefined && best.far <= 2 ? best.other : undefined
+}
+
+/** Letters to change, add or remove. */
+function distance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, n) => n)
+  for (const [i, letter] of [...a].entries()) {
+    const next = [i + 1]
+    for (const [j, other] of [...b].entries()) {
+      next.push(Math.min(row[j]! + Number(letter !== other), row[j + 1]! + 1, next[j]! + 1))
+    }
+    row = next
+  }
+  return row.at(-1)!
+}
