@@ -2,6 +2,7 @@
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { keeperDaemon, keeping, stopKeeper } from './keeper.ts'
 import { type Places, Refusal, type Say, projectDir, shown } from './paths.ts'
 import { postgresVersion, stopPostgres } from './postgres.ts'
 import { runningPrometheus, stopPrometheus } from './prometheus.ts'
@@ -29,6 +30,12 @@ export async function status(places: Places, say: Say): Promise<void> {
   row('Redis', redis !== undefined, redis && `${redis.version}  (127.0.0.1:${redis.port})`)
   const prometheus = runningPrometheus(places)
   row('Prometheus', prometheus !== undefined, prometheus && `Prometheus ${prometheus.version}  (${prometheus.url})`)
+  const keeper = keeperDaemon(places).pid()
+  const restarts = Object.entries(keeping(places)?.restarts ?? {}).map(
+    ([name, { count, lastAt }]) =>
+      `${name} started again ${count === 1 ? 'once' : `${count} times`}, last at ${lastAt}`,
+  )
+  row('Keeper', keeper !== undefined, restarts.join('; ') || 'starts again what dies')
   if (!server) return
   const summary = ready?.text && parsed(ready.text)
   if (summary) say(`\nreadyz     ${JSON.stringify(summary)}`)
@@ -69,6 +76,7 @@ export async function logs(places: Places): Promise<void> {
 /** In reverse order, so that the server can still write what it holds. Data stays. */
 export async function down(places: Places, say: Say): Promise<void> {
   const parts = [
+    ['Keeper', stopKeeper],
     ['Prometheus', stopPrometheus],
     ['QuickLink', stopServer],
     ['Redis', stopRedis],

@@ -4,11 +4,6 @@ import { type Places, Refusal, lastLines, projectDir, readJson, rotate, shown, w
 import { type Daemon, type Stopped, daemon, hasEnded, isReadyInTime, start } from './daemon.ts'
 
 const mainFile = join(projectDir, 'server', 'main.ts')
-/** What a server of our own is started with, besides. */
-const first = ['server/node-version.js', 'embedded/keep-logs.ts'].flatMap((file) => [
-  '--import',
-  join(projectDir, file),
-])
 
 export interface RunningServer {
   readonly pid: number
@@ -27,7 +22,7 @@ const serverDaemon = ({ serverFile }: Places): Daemon =>
 
 export async function startServer(places: Places, env: NodeJS.ProcessEnv, urls: Omit<RunningServer, 'pid'>) {
   rotate(places.logFile)
-  const args = ['--disable-sigusr1', ...first, mainFile]
+  const args = ['--disable-sigusr1', '--import', join(projectDir, 'server', 'node-version.js'), mainFile]
   // This very Node: its version has been checked.
   const child = await start({
     file: process.execPath,

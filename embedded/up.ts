@@ -1,13 +1,18 @@
 // From nothing to a running QuickLink, without Docker. Every step is harmless when it was done before.
-import { existsSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { type Config, ConfigError, loadConfig } from '../server/config.ts'
-import { type Places, Refusal, type Say, makeDataDir, placesIn, readText, shown, writePrivate } from './paths.ts'
-import { startPostgres } from './postgres.ts'
-import { freePort, isOurs, portProblem } from './process.ts'
+import { startKeeper } from './keeper.ts'
+import { alone } from './lock.ts'
+import { type Places, Refusal, type Say, makeDataDir, placesIn, shown, writePrivate } from './paths.ts'
+import { postgresDaemon, startPostgres } from './postgres.ts'
+import { freePort, portProblem } from './process.ts'
 import { until } from './wait.ts'
 import { runningPrometheus, startPrometheus } from './prometheus.ts'
-import { startRedis } from './redis.ts'
+import { redisDaemon, startRedis } from './redis.ts'
 import { type RunningServer, fetchOps, isReady, runningServer, startServer } from './server.ts'
+
+/** For another one that is under way. */
+const waitMs = 20_000
 
 /** What the services we start decide; a value from outside would contradict them. */
 const ours = ['DATABASE_URL', 'REDIS_URL', 'REDIS_SENTINELS', 'REDIS_SENTINEL_NAME']
@@ -16,28 +21,50 @@ export async function up(env: NodeJS.ProcessEnv, say: Say): Promise<void> {
   const config = readConfig(env, say)
   const places = placesIn(config.dataDir)
   makeDataDir(places)
-  await alone(places, async () => {
-    const already = runningServer(places)
-    if (already) {
-      if (!(await until(() => isReady(already), 20_000, 200))) {
-        throw new Refusal('QuickLink is running, but not ready: see `make logs`, or `make down` and `make up`.')
+  await alone(
+    places,
+    async () => {
+      const already = runningServer(places)
+      if (already) {
+        await heal(places, config, already, say)
+        await startKeeper(places, serverEnv(env, places, urlsOf(already), existsSync(places.redisUrlFile)))
+        if (!(await until(() => isReady(already), 20_000, 200))) {
+          throw new Refusal('QuickLink is running, but not ready: see `make logs`, or `make down` and `make up`.')
+        }
+        say('QuickLink is already running (`make down` first, to start it with other settings).')
+        closingLines(places, already, env, say)
+        return
       }
-      say('QuickLink is already running (`make down` first, to start it with other settings).')
-      closingLines(places, already, env, say)
-      return
-    }
-    const urls = await freeUrls(config)
-    writePrivate(places.modeFile, 'embedded\n')
-    say('Starting Postgres')
+      const urls = await freeUrls(config)
+      writePrivate(places.modeFile, 'embedded\n')
+      say('Starting Postgres')
+      await startPostgres(places, config.workers, say)
+      say('Starting Redis')
+      const redis = await startRedis(places, say)
+      say(`Starting QuickLink (log: ${shown(places.logFile)})`)
+      const settings = serverEnv(env, places, urls, redis !== undefined)
+      const server = await startServer(places, settings, urls)
+      await sayIfDegraded(server, redis !== undefined, say)
+      await startPrometheus(places, server.opsUrl, say)
+      await startKeeper(places, settings)
+      closingLines(places, server, env, say)
+    },
+    waitMs,
+  )
+}
+
+/** What it needs and has died is started again. */
+async function heal(places: Places, config: Config, { opsUrl }: RunningServer, say: Say): Promise<void> {
+  if (postgresDaemon(places).pid() === undefined) {
+    say('Postgres is down: starting it')
     await startPostgres(places, config.workers, say)
-    say('Starting Redis')
-    const redis = await startRedis(places, say)
-    say(`Starting QuickLink (log: ${shown(places.logFile)})`)
-    const server = await startServer(places, serverEnv(env, places, urls, redis !== undefined), urls)
-    await sayIfDegraded(server, redis !== undefined, say)
-    await startPrometheus(places, server.opsUrl, say)
-    closingLines(places, server, env, say)
-  })
+  }
+  // Without a URL in its file the tier is off.
+  if (existsSync(places.redisUrlFile) && redisDaemon(places).pid() === undefined) {
+    say('Redis is down: starting it')
+    await startRedis(places, say)
+  }
+  if (runningPrometheus(places) === undefined) await startPrometheus(places, opsUrl, say)
 }
 
 /** The server would refuse a bad set too, but only after the services were started. */
@@ -58,27 +85,6 @@ function readConfig(env: NodeJS.ProcessEnv, say: Say): Config {
 const withoutOurs = (env: NodeJS.ProcessEnv): NodeJS.ProcessEnv =>
   Object.fromEntries(Object.entries(env).filter(([name]) => !ours.includes(name.replace(/_FILE$/, ''))))
 
-/** Two starts at the same time would each start the services. */
-async function alone(places: Places, work: () => Promise<void>): Promise<void> {
-  for (;;) {
-    try {
-      writeFileSync(places.lockFile, String(process.pid), { flag: 'wx', mode: 0o600 })
-      break
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
-    }
-    if (isOurs(Number(readText(places.lockFile)), import.meta.dirname)) {
-      throw new Refusal('Another `make up` is under way here: wait for it.')
-    }
-    rmSync(places.lockFile, { force: true })
-  }
-  try {
-    await work()
-  } finally {
-    rmSync(places.lockFile, { force: true })
-  }
-}
-
 interface Urls extends Omit<RunningServer, 'pid'> {
   readonly port: number
   readonly opsPort: number
@@ -93,6 +99,12 @@ async function freeUrls(config: Config): Promise<Urls> {
   const reach = (host: string): string => (['0.0.0.0', '::', '127.0.0.1', 'localhost'].includes(host) ? '' : host)
   const localUrl = `http://${reach(config.host) || 'localhost'}:${port}`
   return { port, opsPort, url, localUrl, opsUrl: `http://${reach(config.opsHost) || '127.0.0.1'}:${opsPort}` }
+}
+
+/** Of one that runs. */
+function urlsOf(server: RunningServer): Urls {
+  const portOf = (url: string): number => Number(new URL(url).port || 80)
+  return { ...server, port: portOf(server.localUrl), opsPort: portOf(server.opsUrl) }
 }
 
 async function refuseTaken(port: number, host: string, variable: string): Promise<void> {

@@ -1,5 +1,6 @@
 // Which QuickLink is loaded, and how it is looked into meanwhile: the one that `make up` started here, or another one
 // whose owner says so. Load is never sent to a stranger by mistake.
+import { handsOff } from '../../embedded/keeper.ts'
 import { Refusal, readText, type Places } from '../../embedded/paths.ts'
 import { postgresDaemon } from '../../embedded/postgres.ts'
 import { runningPrometheus } from '../../embedded/prometheus.ts'
@@ -66,7 +67,8 @@ function givenTarget(given: string, env: NodeJS.ProcessEnv): Target {
 
 function embeddedTarget(places: Places, server: { pid: number; localUrl: string; opsUrl: string }): Target {
   const prometheus = runningPrometheus(places)
-  return openTarget({
+  const handsOn = handsOff(places)
+  const target = openTarget({
     what: 'embedded',
     url: server.localUrl.replace('localhost', '127.0.0.1'),
     opsUrl: server.opsUrl,
@@ -77,6 +79,13 @@ function embeddedTarget(places: Places, server: { pid: number; localUrl: string;
     metricsSink: prometheus === undefined ? undefined : `${prometheus.url}/api/v1/write`,
     pids: { server: () => server.pid, Postgres: postgresDaemon(places).pid, Redis: redisDaemon(places).pid },
   })
+  return {
+    ...target,
+    async close() {
+      await target.close()
+      handsOn()
+    },
+  }
 }
 
 export interface Reach {

@@ -1,0 +1,93 @@
+// The keeper of `make up`: what has died is started again, at once and then after growing pauses; logs stay bounded.
+import { setTimeout as pause } from 'node:timers/promises'
+import { loadConfig } from '../server/config.ts'
+import { isHandsOff, keeping, type Restarts } from './keeper.ts'
+import { alone } from './lock.ts'
+import { Refusal, placesIn, readJson, rotate, writeJson } from './paths.ts'
+import { postgresDaemon, rotatePostgresLog, startPostgres } from './postgres.ts'
+import { logFileIn } from './redis-process.ts'
+import { redisDaemon, redisOperatorUrl, startRedis } from './redis.ts'
+import { runningServer, startServer, type RunningServer } from './server.ts'
+
+const everyMs = 1000
+const mostPauseMs = 60_000
+/** What lived for so long is no longer held against it. */
+const forgivenMs = 300_000
+
+const config = loadConfig(process.env)
+const places = placesIn(config.dataDir)
+const say = (line: string): void => console.log(`${new Date().toISOString()} ${line}`)
+const silent = (): void => undefined
+
+interface Kept {
+  readonly name: string
+  isUp(): boolean
+  start(): Promise<unknown>
+}
+
+/** In the order in which they need each other. */
+const all: readonly Kept[] = [
+  {
+    name: 'Postgres',
+    isUp: () => postgresDaemon(places).pid() !== undefined,
+    start: () => startPostgres(places, config.workers, silent),
+  },
+  {
+    name: 'Redis',
+    // Without a URL in its file the tier is off.
+    isUp: () => redisOperatorUrl(places) === undefined || redisDaemon(places).pid() !== undefined,
+    start: () => startRedis(places, say),
+  },
+  {
+    name: 'QuickLink',
+    isUp: () => runningServer(places) !== undefined,
+    async start() {
+      const { url, localUrl, opsUrl } = readJson<RunningServer>(places.serverFile) as RunningServer
+      await startServer(places, process.env, { url, localUrl, opsUrl })
+    },
+  },
+]
+
+const lives = new Map(all.map(({ name }) => [name, { pauseMs: 0, dueMs: 0, startedMs: 0 }]))
+const restarts: Record<string, Restarts> = {}
+
+async function startAgain({ name, start }: Kept): Promise<void> {
+  const life = lives.get(name)!
+  const nowMs = performance.now()
+  if (nowMs < life.dueMs) return
+  if (nowMs - life.startedMs > forgivenMs) life.pauseMs = 0
+  life.pauseMs = Math.min(mostPauseMs, Math.max(everyMs, 2 * life.pauseMs))
+  life.dueMs = nowMs + life.pauseMs
+  restarts[name] = { count: (restarts[name]?.count ?? 0) + 1, lastAt: new Date().toISOString() }
+  say(`${name} has died: starting it`)
+  try {
+    await start()
+    say(`${name} is up`)
+  } catch (error) {
+    say(`${name} did not start: ${error instanceof Refusal ? error.message : String(error)}`)
+  }
+  life.startedMs = performance.now()
+  writeJson(places.keeperFile, { pid: process.pid, restarts })
+}
+
+function rotateLogs(): void {
+  try {
+    for (const file of [places.logFile, logFileIn(places.redisDir)]) rotate(file)
+    rotatePostgresLog(places)
+  } catch {
+    // Somebody else moved one away, or the folder is not writable: the next round tries again.
+  }
+}
+
+writeJson(places.keeperFile, { pid: process.pid, restarts })
+// Until another one begins.
+while (keeping(places)?.pid === process.pid) {
+  if (!isHandsOff(places) && all.some((kept) => !kept.isUp())) {
+    // Somebody's `make up` or `make down` is under way: it knows better.
+    await alone(places, async () => {
+      for (const kept of all) if (!kept.isUp()) await startAgain(kept)
+    }).catch(silent)
+  }
+  rotateLogs()
+  await pause(everyMs)
+}

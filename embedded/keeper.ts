@@ -1,0 +1,46 @@
+// Who looks after what `make up` started. The program is keeper-run.ts; here is what others ask of it.
+import { rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type Daemon, type Stopped, daemon, isReadyInTime, start } from './daemon.ts'
+import { type Places, Refusal, lastLines, projectDir, readJson, readText, rotate, shown } from './paths.ts'
+import { isOurs } from './process.ts'
+
+const program = join(projectDir, 'embedded', 'keeper-run.ts')
+
+export interface Restarts {
+  readonly count: number
+  readonly lastAt: string
+}
+
+export interface Keeping {
+  readonly pid: number
+  /** Of what has died since it began, by name. */
+  readonly restarts: Readonly<Record<string, Restarts>>
+}
+
+export const keeping = ({ keeperFile }: Places): Keeping | undefined =>
+  readJson<Keeping>(keeperFile) as Keeping | undefined
+
+export const keeperDaemon = (places: Places): Daemon =>
+  daemon({ pid: () => keeping(places)?.pid, word: program, signals: [['SIGTERM', 5000]] })
+
+export const stopKeeper = (places: Places): Promise<Stopped> => keeperDaemon(places).stop()
+
+/** With the server's environment, because it starts the server. */
+export async function startKeeper(places: Places, env: NodeJS.ProcessEnv): Promise<void> {
+  if (keeperDaemon(places).pid() !== undefined) return
+  rotate(places.keeperLogFile)
+  const args = ['--import', join(projectDir, 'server', 'node-version.js'), program]
+  const logFile = places.keeperLogFile
+  const child = await start({ file: process.execPath, args, cwd: projectDir, env, logFile, detached: true })
+  if (await isReadyInTime(child, () => keeping(places)?.pid === child.pid, 20_000)) return
+  throw new Refusal(`The keeper did not start. The end of ${shown(logFile)}:\n${lastLines(logFile, 5)}`)
+}
+
+/** Whoever breaks something on purpose, a load test for example, mends it, too: the keeper looks away as long as they live. */
+export function handsOff({ handsOffFile }: Places): () => void {
+  writeFileSync(handsOffFile, String(process.pid), { mode: 0o600 })
+  return () => rmSync(handsOffFile, { force: true })
+}
+
+export const isHandsOff = ({ handsOffFile }: Places): boolean => isOurs(Number(readText(handsOffFile)), projectDir)
