@@ -1,7 +1,7 @@
 # The commands of QuickLink. Each is an npm script, because npm finds the Node 24 that comes with the packages first,
 # whatever the system's own Node is. NAME, MODE, PORT and the like are passed on by the environment.
 .DEFAULT_GOAL := help
-.PHONY: up down logs status test check check-alerts bench bench-compare bench-guard drill drills drills-can-fail game-day images help install load load-short load-compare k6
+.PHONY: up down logs status settings doctor backup restore service service-remove upgrade owner-key new-owner-key grafana-password test images check check-alerts bench bench-compare bench-guard load load-short load-compare k6 drill drills drills-can-fail game-day help install
 export
 
 # npm writes this file last, also after `npm install`: it is older than the lock file only when packages are missing.
@@ -25,11 +25,17 @@ settings: install ## what is set, from where, and what nothing reads (NAME=value
 doctor: install ## the production checklist, asked of the running appliance: ok or not ok, with the reason
 	@npm run --silent appliance -- doctor
 
-backup: install ## a copy of the database into .quicklink/backups (without Docker: after `make down`)
+backup: install ## a copy of the database into .quicklink/backups, while it runs
 	@npm run --silent appliance -- backup
 
 restore: install ## bring one back: FILE=.quicklink/backups/…
 	@npm run --silent appliance -- restore
+
+service: install ## without Docker: a systemd unit, so that it is there after a reboot (DRY=yes prints it)
+	@npm run --silent appliance -- service
+
+service-remove: install ## take the unit away
+	@npm run --silent appliance -- service-remove
 
 upgrade: install ## pull, build, replace; with docker-compose.replicas.yml one after the other
 	@npm run --silent appliance -- upgrade

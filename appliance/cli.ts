@@ -3,6 +3,7 @@ import { backup as embeddedBackup, restore as embeddedRestore } from '../embedde
 import { Refusal, readText } from '../embedded/paths.ts'
 import { down as embeddedDown, logs as embeddedLogs, status as embeddedStatus } from '../embedded/running.ts'
 import { runningServer } from '../embedded/server.ts'
+import { removeService, service } from '../embedded/service.ts'
 import { placesFrom, up as embeddedUp } from '../embedded/up.ts'
 import { backup, newOwnerKey, restore } from './backup.ts'
 import { dockerProblem, idsOf } from './compose.ts'
@@ -43,6 +44,9 @@ async function start(): Promise<void> {
 const withDockerOnly = (what: string) => (): Promise<never> =>
   Promise.reject(new Refusal(`\`make ${what}\` is for Docker mode, and this folder was started without Docker.`))
 
+const dockerRestarts = (): Promise<never> =>
+  Promise.reject(new Refusal('In Docker mode no unit is needed: the containers come back with the engine.'))
+
 async function printFile(path: string): Promise<void> {
   const text = readText(path)
   if (text === undefined) throw new Refusal('There is no owner key yet: `make up` makes one.')
@@ -61,6 +65,8 @@ const commands: Record<string, Record<Mode, () => Promise<void>>> = {
   doctor: { docker: () => examine(dockerPatient(), say), embedded: () => examine(embeddedPatient(places), say) },
   backup: { docker: () => backup(places, say), embedded: () => embeddedBackup(places, say) },
   restore: { docker: () => restore(places, env, say), embedded: () => embeddedRestore(places, env, say) },
+  service: { docker: dockerRestarts, embedded: () => Promise.resolve(service(places, env, say)) },
+  'service-remove': { docker: dockerRestarts, embedded: () => Promise.resolve(removeService(say)) },
   upgrade: { docker: () => upgrade(say), embedded: withDockerOnly('upgrade') },
   'owner-key': { docker: async () => say(await ownerKey()), embedded: () => printFile(places.ownerKeyFile) },
   'new-owner-key': { docker: () => newOwnerKey(say), embedded: withDockerOnly('new-owner-key') },

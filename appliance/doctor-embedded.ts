@@ -4,12 +4,43 @@ import { type Places, Refusal, readJson, shown } from '../embedded/paths.ts'
 import { runningPrometheus } from '../embedded/prometheus.ts'
 import { askRedis } from '../embedded/redis-process.ts'
 import { fetchOps, runningServer } from '../embedded/server.ts'
-import type { Patient } from './doctor.ts'
+import { lastBackupMs } from '../embedded/backup.ts'
+import { keeperDaemon } from '../embedded/keeper.ts'
+import { hasService } from '../embedded/service.ts'
+import { type Patient, type Points, finding } from './doctor.ts'
 
 interface Service {
   readonly port: number
   readonly password: string
 }
+
+/** What Docker brings with it. */
+const stayingUp = (places: Places, url: string): Points => ({
+  async 'Short URLs lead here from elsewhere'() {
+    const isLocal = /^(localhost|127\.|\[::1\])/.test(new URL(url).hostname)
+    return finding(
+      !isLocal,
+      isLocal ? `they begin with ${url}, which is this machine alone: PUBLIC_URL=https://… make up` : url,
+    )
+  },
+  async 'A backup of the last 26 hours'() {
+    const hours = Math.floor((Date.now() - lastBackupMs(places)) / 3_600_000)
+    return finding(
+      hours < 26,
+      `the last one, or the database itself, is ${hours} hours old${hours < 26 ? '' : ': `make backup` now'}`,
+    )
+  },
+  async 'Somebody starts again what dies'() {
+    const runs = keeperDaemon(places).pid() !== undefined
+    return finding(runs, runs ? 'the keeper runs' : 'the keeper does not run: `make up`')
+  },
+  async 'It is there after a reboot'() {
+    return finding(hasService(), hasService() ? 'a systemd unit starts it' : '`make service` writes a systemd unit')
+  },
+  async 'Somebody hears the alerts'() {
+    return finding(false, 'without Docker nobody is notified: send them to an Alertmanager of your own')
+  },
+})
 
 export function embeddedPatient(places: Places): Patient {
   const server = runningServer(places)
@@ -56,6 +87,6 @@ export function embeddedPatient(places: Places): Patient {
       const open = secrets.filter((file) => existsSync(file) && (statSync(file).mode & 0o077) !== 0)
       return Promise.resolve(open.map((file) => `others may read ${shown(file)}: chmod 600`))
     },
-    more: {},
+    more: stayingUp(places, server.url),
   }
 }

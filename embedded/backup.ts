@@ -1,11 +1,12 @@
-// `make backup` and `make restore FILE=…` without Docker. The PostgreSQL from npm has no pg_dump, and one of the system may
-// be older than the server, which it then refuses: so the data folder is copied, whole, while Postgres is down.
+// `make backup` and `make restore FILE=…` without Docker. The PostgreSQL from npm has neither pg_dump nor pg_basebackup, and
+// those of the system may be older than the server, which they then refuse: so the data folder is copied, whole.
 import { execFile } from 'node:child_process'
-import { existsSync, mkdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { chownSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { type Places, Refusal, type Say, projectDir, readJson, shown, writeJson } from './paths.ts'
-import { startPostgres, stopPostgres, stoppedData } from './postgres.ts'
+import { databaseOf, startPostgres, stopPostgres, stoppedData } from './postgres.ts'
+import type { Postgres } from '../server/connections/postgres.ts'
 import { withSql } from './sql.ts'
 
 const stamp = (): string => new Date().toISOString().replace(/[-:]|\.\d+/g, '')
@@ -26,22 +27,92 @@ export function fileGiven(env: NodeJS.ProcessEnv): string {
 
 export const sizeOf = (file: string): string => `${(statSync(file).size / 1024).toFixed(0)} kB`
 
+/** The data folder as it is, or, of a Postgres that runs, as it was at some moment of the copying. */
 export async function backup(places: Places, say: Say): Promise<void> {
-  const data = stoppedData(places, 'make backup')
+  const { data, adminUrl } = databaseOf(places)
   const file = backupFile(places, 'quicklink', 'tar.gz')
-  const unfinished = `${file}.unfinished`
+  const unfinished = `${file}.unfinished.tar`
   const names = ['postgres.json', 'owner-key'].filter((name) => existsSync(join(places.dataDir, name)))
-  const folders = ['-C', dirname(data), basename(data), '-C', places.dataDir, ...names]
   try {
     // tar leaves the rights of a file that is there.
-    writeFileSync(unfinished, '', { mode: 0o600 })
-    await tar(['--create', '--gzip', '--numeric-owner', `--file=${unfinished}`, ...folders])
-    renameSync(unfinished, file)
+    for (const each of [unfinished, `${unfinished}.gz`]) writeFileSync(each, '', { mode: 0o600 })
+    const folders = ['-C', dirname(data), basename(data), '-C', places.dataDir, ...names]
+    const create = (...more: string[]): Promise<void> =>
+      tar(['--create', '--numeric-owner', `--file=${unfinished}`, ...more, ...folders])
+    if (adminUrl === undefined) await create()
+    else await whileRunning(adminUrl, data, unfinished, create)
+    await promisify(execFile)('gzip', ['--force', unfinished])
+    renameSync(`${unfinished}.gz`, file)
   } finally {
-    rmSync(unfinished, { force: true })
+    for (const each of [unfinished, `${unfinished}.gz`]) rmSync(each, { force: true })
   }
-  say(`Wrote ${shown(file)} (${sizeOf(file)}), with the owner key in it. \`make up\` goes on.`)
+  say(`Wrote ${shown(file)} (${sizeOf(file)}), with the owner key in it.`)
   say(`To bring it back: make down; make restore FILE=${shown(file)}; make up`)
+}
+
+/** What a Postgres that starts from a copy makes itself, or must not find. */
+const notCopied = ['pg_wal/*', 'pg_replslot/*', 'pg_dynshmem/*', 'pg_notify/*', 'pg_snapshots/*', 'pg_stat_tmp/*', 'pg_subtrans/*', 'postmaster.*'] // prettier-ignore
+
+/**
+ * A copy of files that change is whole together with the log of these changes. So Postgres is told before and after, and keeps
+ * its log meanwhile (a slot that goes with the connection). Its documentation calls it a low-level base backup.
+ */
+async function whileRunning(
+  adminUrl: string,
+  data: string,
+  file: string,
+  create: (...more: string[]) => Promise<void>,
+) {
+  const folder = basename(data)
+  const label = `${file}.label`
+  const patience = { maxConnections: 1, queryMs: 600_000 }
+  const work = async (sql: Pick<Postgres, 'query'>): Promise<void> => {
+    await sql.query('select pg_create_physical_replication_slot($1, true, true)', [`backup_${process.pid}`])
+    await sql.query("select pg_backup_start('quicklink', true)")
+    await create(...notCopied.map((name) => `--exclude=${folder}/${name}`))
+    const [stopped] = await sql.query<{ labelfile: string }>('select labelfile from pg_backup_stop(false)')
+    mkdirSync(join(label, folder), { recursive: true, mode: 0o700 })
+    const inside = join(label, folder, 'backup_label')
+    writeFileSync(inside, stopped?.labelfile ?? '', { mode: 0o600 })
+    const { uid, gid } = statSync(data)
+    chownSync(inside, uid, gid)
+    const more = ['-C', dirname(data), `${folder}/pg_wal`, '-C', label, `${folder}/backup_label`]
+    await tar(['--append', '--numeric-owner', `--file=${file}`, ...more])
+  }
+  try {
+    await withSql(adminUrl, work, patience)
+  } finally {
+    rmSync(label, { recursive: true, force: true })
+  }
+}
+
+/** The newest of them, or the database itself, where there is none yet: unix milliseconds. */
+export function lastBackupMs(places: Places): number {
+  const { data } = databaseOf(places)
+  return Math.max(
+    statSync(join(data, 'PG_VERSION')).mtimeMs,
+    ...backupsIn(places).map((file) => statSync(file).mtimeMs),
+  )
+}
+
+function backupsIn(places: Places): string[] {
+  const folder = join(places.dataDir, 'backups')
+  const names = existsSync(folder) ? readdirSync(folder).sort() : []
+  return names.filter((name) => /^quicklink-\w+\.tar\.gz$/.test(name)).map((name) => join(folder, name))
+}
+
+/** Once a night. `keep` of them stay. */
+export async function nightlyBackup(
+  places: Places,
+  { keep, hour }: { keep: number; hour: number },
+  say: Say,
+): Promise<void> {
+  const due = new Date()
+  if (due.getUTCHours() < hour) due.setUTCDate(due.getUTCDate() - 1)
+  due.setUTCHours(hour, 0, 0, 0)
+  if (keep === 0 || lastBackupMs(places) >= due.getTime()) return
+  await backup(places, say)
+  for (const old of backupsIn(places).slice(0, -keep)) rmSync(old)
 }
 
 export async function restore(places: Places, env: NodeJS.ProcessEnv, say: Say): Promise<void> {
@@ -84,6 +155,8 @@ async function tar(args: readonly string[]): Promise<void> {
   try {
     await promisify(execFile)('tar', args)
   } catch (error) {
+    // A file has changed, or gone, while it was read: the log of Postgres has what it should be.
+    if ((error as { code?: number }).code === 1) return
     throw new Refusal(`tar failed: ${(error as { stderr?: string }).stderr ?? String(error)}`)
   }
 }

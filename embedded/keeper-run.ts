@@ -1,6 +1,7 @@
 // The keeper of `make up`: what has died is started again, at once and then after growing pauses; logs stay bounded.
 import { setTimeout as pause } from 'node:timers/promises'
 import { loadConfig } from '../server/config.ts'
+import { nightlyBackup } from './backup.ts'
 import { isHandsOff, keeping, type Restarts } from './keeper.ts'
 import { alone } from './lock.ts'
 import { Refusal, placesIn, readJson, rotate, writeJson } from './paths.ts'
@@ -13,6 +14,7 @@ const everyMs = 1000
 const mostPauseMs = 60_000
 /** What lived for so long is no longer held against it. */
 const forgivenMs = 300_000
+const lookAtBackupsMs = 60_000
 
 const config = loadConfig(process.env)
 const places = placesIn(config.dataDir)
@@ -79,6 +81,14 @@ function rotateLogs(): void {
   }
 }
 
+let backupDueMs = 0
+const backups = { keep: Number(process.env['BACKUP_KEEP'] ?? 7), hour: Number(process.env['BACKUP_HOUR'] ?? 3) }
+
+async function lookAtBackups(): Promise<void> {
+  backupDueMs = Date.now() + lookAtBackupsMs
+  await nightlyBackup(places, backups, say).catch((error: unknown) => say(`No backup: ${String(error)}`))
+}
+
 writeJson(places.keeperFile, { pid: process.pid, restarts })
 // Until another one begins.
 while (keeping(places)?.pid === process.pid) {
@@ -89,5 +99,6 @@ while (keeping(places)?.pid === process.pid) {
     }).catch(silent)
   }
   rotateLogs()
+  if (Date.now() >= backupDueMs) await lookAtBackups()
   await pause(everyMs)
 }

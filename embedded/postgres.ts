@@ -171,6 +171,15 @@ export function rotatePostgresLog(places: Places): void {
   process.kill(server.pid, 'SIGUSR1')
 }
 
+/** The data folder, and, while Postgres runs, its operator's URL. */
+export function databaseOf(places: Places): { data: string; adminUrl: string | undefined } {
+  const data = dataOf(places)
+  if (!exists(data)) throw new Refusal('There is no database here yet: `make up` makes one.')
+  const server = running(data)
+  const password = readJson<Settings>(places.postgresFile)?.superuserPassword ?? ''
+  return { data, adminUrl: server && urlOf('postgres', password, server.port, 'postgres') }
+}
+
 /** The data folder of a Postgres that is down. */
 export function stoppedData(places: Places, command: string): string {
   const data = dataOf(places)

@@ -157,6 +157,26 @@ test('a backup and the snapshot of Redis can be read by their owner alone, and R
 }, 90_000)
 
 test(
+  'a backup of a QuickLink that runs brings back what was there, and nothing that came later',
+  { timeout: 120_000 },
+  async () => {
+    const { text } = await command('up')
+    const visit = async (code: string): Promise<number> =>
+      (await fetch(`http://127.0.0.1:${env['PORT']}/${code}`, { redirect: 'manual' })).status
+    const codeOf = async (): Promise<string> => (JSON.parse(await printedCurl(text)) as { code: string }).code
+    const before = await codeOf()
+    const made = await command('backup')
+    const [, file = ''] = /FILE=(\S+);/.exec(made.text) ?? []
+    const later = await codeOf()
+    await command('down')
+    expect(await command('restore', { FILE: file })).toMatchObject({ code: 0 })
+    await command('up')
+    expect([await visit(before), await visit(later)]).toEqual([302, 404])
+    await command('down')
+  },
+)
+
+test(
   'logs are rotated while they are written, no line is lost, and make logs goes on',
   { timeout: 90_000 },
   async () => {
