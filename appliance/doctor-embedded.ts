@@ -16,28 +16,28 @@ interface Service {
 
 /** What Docker brings with it. */
 const stayingUp = (places: Places, url: string): Points => ({
-  async 'Short URLs lead here from elsewhere'() {
+  'Short URLs lead here from elsewhere'() {
     const isLocal = /^(localhost|127\.|\[::1\])/.test(new URL(url).hostname)
     return finding(
       !isLocal,
       isLocal ? `they begin with ${url}, which is this machine alone: PUBLIC_URL=https://… make up` : url,
     )
   },
-  async 'A backup of the last 26 hours'() {
+  'A backup of the last 26 hours'() {
     const hours = Math.floor((Date.now() - lastBackupMs(places)) / 3_600_000)
     return finding(
       hours < 26,
       `the last one, or the database itself, is ${hours} hours old${hours < 26 ? '' : ': `make backup` now'}`,
     )
   },
-  async 'Somebody starts again what dies'() {
+  'Somebody starts again what dies'() {
     const runs = keeperDaemon(places).pid() !== undefined
     return finding(runs, runs ? 'the keeper runs' : 'the keeper does not run: `make up`')
   },
-  async 'It is there after a reboot'() {
+  'It is there after a reboot'() {
     return finding(hasService(), hasService() ? 'a systemd unit starts it' : '`make service` writes a systemd unit')
   },
-  async 'Somebody hears the alerts'() {
+  'Somebody hears the alerts'() {
     return finding(false, 'without Docker nobody is notified: send them to an Alertmanager of your own')
   },
 })

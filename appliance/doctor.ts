@@ -30,7 +30,8 @@ interface Finding {
 }
 
 /** Each by its name. */
-export type Points = Readonly<Record<string, () => Promise<Finding | 'not here'>>>
+type Answer = Finding | 'not here'
+export type Points = Readonly<Record<string, () => Answer | Promise<Answer>>>
 
 export const finding = (ok: boolean, text: string): Finding => ({ ok, text })
 
@@ -196,7 +197,7 @@ export async function examine(patient: Patient, say: Say): Promise<void> {
   }
   const counts = { ok: 0, 'not ok': 0, '-': 0 }
   for (const [name, ask] of Object.entries(points)) {
-    const found = await ask().catch((error: unknown) =>
+    const found = await Promise.try(ask).catch((error: unknown) =>
       finding(false, `could not be asked: ${(error as Error).message}`),
     )
     const mark = found === 'not here' ? '-' : found.ok ? 'ok' : 'not ok'

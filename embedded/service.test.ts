@@ -16,6 +16,7 @@ test('the unit starts and stops what make up and make down do, in this folder', 
   expect(text).toContain('"DATA_DIR=/srv/100%% \\"links\\""')
 })
 
+// Where there is no systemd, nobody can say.
 test.skipIf(onPath('systemd-analyze') === undefined)('systemd finds no fault with it', () => {
   const dir = mkdtempSync(join(tmpdir(), 'quicklink-unit-'))
   writeFileSync(join(dir, 'quicklink.service'), text)

@@ -66,7 +66,7 @@ async function filesOf(request: (n: number) => Promise<Answer>): Promise<string[
     filesRun()
     expect((await request(n)).status).toBeLessThan(400)
     const run = filesRun()
-    files = files === undefined ? run : new Set([...files].filter((file) => run.has(file)))
+    files = files?.intersection(run) ?? run
   }
   const paths = [...(files ?? [])].sort()
   if (process.env['QL_TRACES']) process.stdout.write(`${expect.getState().currentTestName ?? ''}: ${paths.length}\n  ${paths.join('\n  ')}\n`) // prettier-ignore
