@@ -15,7 +15,8 @@ let app: TestApp
 let tenantKey: string
 let sql: ReturnType<typeof handInPsql>
 const agent = new Agent({ keepAlive: true, maxSockets: 1 })
-const times = 12
+const fewest = 12
+const times = 400
 const url = 'https://example.com/'
 
 const post = <T>(method: string, params = {}): T => {
@@ -30,7 +31,8 @@ const post = <T>(method: string, params = {}): T => {
 
 beforeAll(async () => {
   const databaseUrl = await freshDatabase()
-  app = await startTestApp({ databaseUrl, redisUrl: await freshRedis() })
+  const tiers = JSON.stringify({ standard: { createsPerHour: 10_000, links: 10_000 } })
+  app = await startTestApp({ databaseUrl, redisUrl: await freshRedis(), env: { TIERS: tiers } })
   sql = handInPsql(databaseUrl)
   await app.api('POST', '/tenants', { id: 'acme', name: 'Acme', tier: 'standard' })
   tenantKey = String((await app.api('POST', '/tenants/acme/keys', { name: 'k' })).body['key'])
@@ -59,10 +61,13 @@ function filesRun(): Set<string> {
   return new Set(paths.filter((path) => path.startsWith('server/') && !/\.(test|stub)\.ts$/.test(path)))
 }
 
-/** What else a process does runs beside one of these requests, but not beside each of them. */
-async function filesOf(request: (n: number) => Promise<Answer>): Promise<string[]> {
+/**
+ * What else a process does runs beside one of these requests, but not beside each of them: on a busy machine it takes more
+ * of them until that is seen.
+ */
+async function expectFiles(most: number, request: (n: number) => Promise<Answer>): Promise<void> {
   let files: Set<string> | undefined
-  for (let n = 0; n < times; n++) {
+  for (let n = 0; n < times && (n < fewest || files!.size > most); n++) {
     filesRun()
     expect((await request(n)).status).toBeLessThan(400)
     const run = filesRun()
@@ -70,7 +75,7 @@ async function filesOf(request: (n: number) => Promise<Answer>): Promise<string[
   }
   const paths = [...(files ?? [])].sort()
   if (process.env['QL_TRACES']) process.stdout.write(`${expect.getState().currentTestName ?? ''}: ${paths.length}\n  ${paths.join('\n  ')}\n`) // prettier-ignore
-  return paths
+  expect(paths.length, paths.join('\n')).toBeLessThanOrEqual(most)
 }
 
 const asTenant = (): Record<string, string> => ({ Authorization: `Bearer ${tenantKey}` })
@@ -79,7 +84,7 @@ test('a hit', async () => {
   const code = await app.create(url)
   const visit = (): Promise<Answer> => send(app.url, 'GET', `/${code}`, undefined, {}, agent)
   await visit()
-  expect((await filesOf(visit)).length).toBeLessThanOrEqual(10)
+  await expectFiles(10, visit)
 })
 
 test('a miss', async () => {
@@ -88,19 +93,15 @@ test('a miss', async () => {
     times,
   ])
   await waitFor(() => (app.app.status()['redis'] as { trusted: boolean }).trusted)
-  expect((await filesOf((n) => send(app.url, 'GET', `/miss-${n}`, undefined, {}, agent))).length).toBeLessThanOrEqual(
-    30,
-  )
+  await expectFiles(30, (n) => send(app.url, 'GET', `/miss-${n}`, undefined, {}, agent))
 })
 
 test('a PATCH', async () => {
   const code = await app.create(url)
-  const patch = (n: number): Promise<Answer> => app.api('PATCH', `/links/${code}`, { url: `${url}${n}` })
-  expect((await filesOf(patch)).length).toBeLessThanOrEqual(39)
+  await expectFiles(39, (n) => app.api('PATCH', `/links/${code}`, { url: `${url}${n}` }))
 })
 
 test("a tenant's POST", async () => {
   const key = (n: number): Record<string, string> => ({ ...asTenant(), 'Idempotency-Key': `trace-${n}` })
-  const files = await filesOf((n) => app.api('POST', '/links', { url: `${url}${n}` }, key(n)))
-  expect(files.length).toBeLessThanOrEqual(49)
+  await expectFiles(49, (n) => app.api('POST', '/links', { url: `${url}${n}` }, key(n)))
 })
