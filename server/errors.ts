@@ -1,36 +1,22 @@
 // Few codes and one map to HTTP. `message` is for the caller; `cause` is for the operator's log and never leaves.
 
-const statusOf = {
-  invalid: 400,
-  unauthorized: 401,
-  forbidden: 403,
-  quota_exceeded: 403,
-  not_found: 404,
-  method_not_allowed: 405,
-  conflict: 409,
-  too_large: 413,
-  rate_limited: 429,
-  hits_used_up: 429,
-  unavailable: 503,
-  internal: 500,
+/** The status of each, and its title. */
+const problems = {
+  invalid: [400, 'The request is not valid'],
+  unauthorized: [401, 'A valid API key is needed'],
+  forbidden: [403, 'This key may not do that'],
+  quota_exceeded: [403, 'The quota is used up'],
+  not_found: [404, 'There is nothing here'],
+  method_not_allowed: [405, 'This method is not supported here'],
+  conflict: [409, 'This clashes with what exists'],
+  too_large: [413, 'The request is too large'],
+  rate_limited: [429, 'Too many requests'],
+  hits_used_up: [429, 'This link has used up its hits for the month'],
+  unavailable: [503, 'Temporarily unavailable'],
+  internal: [500, 'Something went wrong'],
 } as const
 
-export type ErrorCode = keyof typeof statusOf
-
-const titles: Record<ErrorCode, string> = {
-  invalid: 'The request is not valid',
-  unauthorized: 'A valid API key is needed',
-  forbidden: 'This key may not do that',
-  quota_exceeded: 'The quota is used up',
-  not_found: 'There is nothing here',
-  method_not_allowed: 'This method is not supported here',
-  conflict: 'This clashes with what exists',
-  too_large: 'The request is too large',
-  rate_limited: 'Too many requests',
-  hits_used_up: 'This link has used up its hits for the month',
-  unavailable: 'Temporarily unavailable',
-  internal: 'Something went wrong',
-}
+export type ErrorCode = keyof typeof problems
 
 interface ProblemExtras {
   /** Further members of the problem document, e.g. `field`, `used`, `limit`. */
@@ -75,16 +61,10 @@ export function toProblem(error: unknown): Problem {
       ? error
       : new QuickLinkError('internal', 'The server could not handle this request.')
   const { members, retryAfterS, headers } = known.extras
+  const [status, title] = problems[known.code]
   return {
-    status: statusOf[known.code],
+    status,
     headers: { ...(retryAfterS === undefined ? {} : { 'Retry-After': String(retryAfterS) }), ...headers },
-    body: {
-      type: 'about:blank',
-      title: titles[known.code],
-      status: statusOf[known.code],
-      detail: known.message,
-      code: known.code,
-      ...members,
-    },
+    body: { type: 'about:blank', title, status, detail: known.message, code: known.code, ...members },
   }
 }

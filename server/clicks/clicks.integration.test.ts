@@ -67,10 +67,10 @@ function start({
 }
 
 /** Nothing more is heard of it, as of a process that was killed; its spool has no owner. */
-function kill(clicks: Clicks): void {
+async function kill(clicks: Clicks): Promise<void> {
   running.splice(running.indexOf(clicks), 1)
-  // Ends the timer only: nothing is flushed, because nothing was hit since.
-  void clicks.stop()
+  // Nothing is flushed, because nothing was hit since.
+  await clicks.stop()
 }
 
 let nextId = 1000
@@ -81,6 +81,11 @@ function hit(clicks: Clicks, linkId: number, times: number): void {
 async function inPostgres(linkId: number): Promise<number> {
   const [row] = await db.query<{ n: number }>('select coalesce(sum(clicks), 0)::bigint as n from clicks where link_id = $1', [linkId]) // prettier-ignore
   return row!.n
+}
+/** Of the one spool that there is. */
+function damage(how: (lines: string) => string): void {
+  const file = join(dataDir, 'spool', spoolsOf(dataDir)[0]!, '000001.log')
+  writeFileSync(file, how(readFileSync(file, 'latin1')))
 }
 const spoolsOf = (dir: string): string[] => (existsSync(join(dir, 'spool')) ? readdirSync(join(dir, 'spool')) : [])
 
@@ -146,8 +151,7 @@ describe('clicks', () => {
     network.up = false
     hit(dead, nextId, 11)
     await dead.flush()
-    kill(dead)
-    await waitFor(() => dead.pending === 0)
+    await kill(dead)
     Object.assign(network, { up: true, losesAnswers: false })
     const heir = start()
     await waitFor(() => counted.persisted === 23)
@@ -164,11 +168,8 @@ describe('clicks', () => {
       hit(dead, nextId, 10)
       await dead.flush()
     }
-    kill(dead)
-    const [name] = spoolsOf(dataDir)
-    const file = join(dataDir, 'spool', name!, '000001.log')
-    writeFileSync(file, readFileSync(file, 'latin1').slice(0, -15))
-    await new Promise((resolve) => setTimeout(resolve, 50))
+    await kill(dead)
+    damage((lines) => lines.slice(0, -15))
     network.up = true
     start()
     await waitFor(() => counted.persisted === 20)
@@ -183,11 +184,8 @@ describe('clicks', () => {
       hit(dead, nextId, n * 10)
       await dead.flush()
     }
-    kill(dead)
-    const [name] = spoolsOf(dataDir)
-    const file = join(dataDir, 'spool', name!, '000001.log')
-    writeFileSync(file, readFileSync(file, 'latin1').replace(`[[${nextId},20,0]]`, `[[${nextId},21,0]]`))
-    await new Promise((resolve) => setTimeout(resolve, 50))
+    await kill(dead)
+    damage((lines) => lines.replace(`[[${nextId},20,0]]`, `[[${nextId},21,0]]`))
     network.up = true
     start()
     await waitFor(() => counted.persisted === 40)
@@ -204,11 +202,8 @@ describe('clicks', () => {
       hit(dead, nextId, clicks)
       await dead.flush()
     }
-    kill(dead)
-    const [name] = spoolsOf(dataDir)
-    const file = join(dataDir, 'spool', name!, '000001.log')
-    writeFileSync(file, readFileSync(file, 'latin1').replace(`[[${nextId},20,0]]`, `[[${nextId},21,0]]`))
-    await new Promise((resolve) => setTimeout(resolve, 50))
+    await kill(dead)
+    damage((lines) => lines.replace(`[[${nextId},20,0]]`, `[[${nextId},21,0]]`))
     network.up = true
     start()
     await waitFor(() => counted.accepted === counted.persisted + counted.dropped)
@@ -237,7 +232,7 @@ describe('clicks', () => {
       hit(dead, nextId, 10)
       await dead.flush()
     }
-    kill(dead)
+    await kill(dead)
     network.up = true
     const heir = start()
     await waitFor(() => counted.persisted === 33)

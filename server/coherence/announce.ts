@@ -24,7 +24,7 @@ interface AnnounceDeps {
   readonly cache: SharedCache
   readonly breaker: Breaker
   readonly timeoutMs: number
-  readonly publish: (code: Code) => Promise<void>
+  readonly publish: (code: Code) => Promise<unknown>
   readonly passSoon: () => void
 }
 

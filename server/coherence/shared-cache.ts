@@ -33,7 +33,7 @@ export interface SharedCache {
   /** Everything about codes goes. */
   wipe(): Promise<void>
   /** Lets a link live on, never shorter than it would. */
-  prolong(code: Code, lifeMs: number): Promise<void>
+  prolong(code: Code, lifeMs: number): Promise<unknown>
 }
 
 const lua = (name: string): string => readFileSync(new URL(`${name}.lua`, import.meta.url), 'utf8')

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { runner } from 'node-pg-migrate'
 import pg from 'pg'
 import { pause } from './pause.ts'
-import { withOptions, type Sql } from './postgres.ts'
+import { sqlOf, withOptions, type Sql } from './postgres.ts'
 
 export interface DatabaseLockOptions {
   readonly url: string
@@ -71,12 +71,7 @@ async function migrate(client: pg.Client, onInfo: (message: string) => void): Pr
 
 async function inTransaction<T>(client: pg.Client, work: (sql: Sql) => Promise<T>): Promise<T> {
   await client.query('begin')
-  const result = await work({
-    query: async (text, values = [], name) => {
-      const config = name === undefined ? { text, values: [...values] } : { text, values: [...values], name }
-      return (await client.query(config)).rows as never
-    },
-  })
+  const result = await work(sqlOf(client))
   // After an error the session ends, which rolls back.
   await client.query('commit')
   return result

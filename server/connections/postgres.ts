@@ -71,27 +71,19 @@ export function openPostgres(options: PostgresOptions): Postgres {
   pool.on('connect', (client) => client.on('error', options.onError))
 
   return {
-    query: async (text, values, name) => rowsOf(await pool.query(statement(text, values, name))),
+    ...sqlOf(pool),
     async transaction(work) {
       const client = await pool.connect()
       let failure: Error | undefined
       try {
         await client.query('begin')
-        const result = await work({
-          query: async (text, values, name) => rowsOf(await client.query(statement(text, values, name))),
-        })
+        const result = await work(sqlOf(client))
         await client.query('commit')
         return result
       } catch (error) {
         failure = error as Error
         // A connection that cannot even roll back is not given back to the pool.
-        if (
-          await client.query('rollback').then(
-            () => true,
-            () => false,
-          )
-        )
-          failure = undefined
+        await client.query('rollback').then(() => (failure = undefined), () => undefined) // prettier-ignore
         throw error
       } finally {
         client.release(failure)
@@ -106,10 +98,12 @@ export function openPostgres(options: PostgresOptions): Postgres {
   }
 }
 
-const statement = (text: string, values: readonly unknown[] = [], name?: string): pg.QueryConfig =>
-  name === undefined ? { text, values: [...values] } : { text, values: [...values], name }
-
-const rowsOf = <T>(result: pg.QueryResult): T[] => result.rows as T[]
+export const sqlOf = (client: pg.Pool | pg.ClientBase): Sql => ({
+  async query<T>(text: string, values: readonly unknown[] = [], name?: string) {
+    const statement = { text, values: [...values], ...(name === undefined ? {} : { name }) }
+    return (await client.query(statement)).rows as T[]
+  },
+})
 
 /** SQLSTATE of a statement that Postgres refused; undefined when Postgres could not be asked. */
 export function sqlState(error: unknown): string | undefined {

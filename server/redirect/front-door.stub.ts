@@ -6,7 +6,7 @@ import type { Tally } from '../clicks/counter.ts'
 import { limits } from '../config.ts'
 import { Lease } from '../hits/hit-lease.ts'
 import { absent, type Code, type Known, type Link } from '../link.ts'
-import { createFrontDoor } from './front-door.ts'
+import { FrontDoor } from './front-door.ts'
 import { createRedirectHandler, type RedirectHandler } from './handler.ts'
 import { createHttpServer, type HttpServer } from './http-server.ts'
 import { Turns, type Line } from './one-at-a-time.ts'
@@ -188,6 +188,7 @@ export function createPages(): HttpServer {
       api: answerLength,
       turns: new Turns(),
       onHandedOver: () => undefined,
+      isCrowded: () => false,
     },
     limits,
   )
@@ -210,7 +211,7 @@ export async function serve(pages: HttpServer, { chunks, gaps, fin }: Case, with
     return pages.take(socket, undefined, onAnswered)
   }
   const times = { keepAliveMs: 1e9, firstRequestMs: 1e9, lateCheckMs: 1e9 }
-  const door = createFrontDoor({
+  const door = new FrontDoor({
     ...deps,
     turns: new Turns(),
     handOver: (socket) => void take(socket),

@@ -7,7 +7,7 @@ import fc from 'fast-check'
 import { afterEach, describe, expect, it } from 'vitest'
 import { limits } from '../config.ts'
 import { cases, corpus, cut } from './front-door.cases.stub.ts'
-import { createFrontDoor } from './front-door.ts'
+import { FrontDoor } from './front-door.ts'
 import {
   answerLength,
   createPages,
@@ -68,6 +68,7 @@ async function start(
         api(req, res)
       },
       onHandedOver: (reason) => counted.handedOver.push(reason),
+      isCrowded: () => false,
       countedAs,
       onLetGo: () => counted.letGo++,
       onError: (error) => {
@@ -414,7 +415,7 @@ describe('clients that are slow, many or deaf', () => {
 describe('the sweep', () => {
   it('hands over thousands that are slow to ask in turns, not at once', async () => {
     let handedOver = 0
-    const door = createFrontDoor({
+    const door = new FrontDoor({
       ...stubDeps({ statuses: [], clicks: 0 }),
       turns: new Turns(),
       handOver: () => {

@@ -17,7 +17,7 @@
 import type { Duplex } from 'node:stream'
 import type { Holder } from './guests.ts'
 import { createDateHeader } from './prepared.ts'
-import { Visitor, type Door, type VisitorDeps } from './visitor.ts'
+import { Visitor, type VisitorDeps } from './visitor.ts'
 
 export interface FrontDoorDeps extends VisitorDeps {
   readonly keepAliveMs: number
@@ -27,46 +27,39 @@ export interface FrontDoorDeps extends VisitorDeps {
   readonly lateCheckMs: number
 }
 
-export interface FrontDoor {
-  accept(socket: Duplex): Holder
-  /** From now on every answer ends its connection. Closes connections that have been quiet for `quietMs`. */
-  drain(quietMs: number): void
-  closeAll(): void
-}
-
-class AllVisitors implements Door {
+export class FrontDoor {
   readonly deps: FrontDoorDeps
   readonly visitors = new Set<Visitor>()
+  /** The value of `Date` at a moment of the monotonic clock. */
   readonly date = createDateHeader()
   draining = false
+  readonly #sweep: NodeJS.Timeout
 
   constructor(deps: FrontDoorDeps) {
     this.deps = deps
+    this.#sweep = setInterval(() => this.#closeQuiet(deps.keepAliveMs, deps.firstRequestMs), deps.lateCheckMs)
+    this.#sweep.unref()
   }
 
-  closeQuiet(quietMs: number, unusedMs: number): void {
+  accept(socket: Duplex): Holder {
+    const visitor = new Visitor(this, socket)
+    this.visitors.add(visitor)
+    return visitor
+  }
+
+  /** From now on every answer ends its connection. Closes connections that have been quiet for `quietMs`. */
+  drain(quietMs: number): void {
+    this.draining = true
+    this.#closeQuiet(quietMs, quietMs)
+  }
+
+  closeAll(): void {
+    clearInterval(this.#sweep)
+    for (const visitor of this.visitors) visitor.close()
+  }
+
+  #closeQuiet(quietMs: number, unusedMs: number): void {
     const nowMs = performance.now()
     for (const visitor of this.visitors) visitor.closeIfQuiet(nowMs, quietMs, unusedMs)
-  }
-}
-
-export function createFrontDoor(deps: FrontDoorDeps): FrontDoor {
-  const door = new AllVisitors(deps)
-  const sweep = setInterval(() => door.closeQuiet(deps.keepAliveMs, deps.firstRequestMs), deps.lateCheckMs)
-  sweep.unref()
-  return {
-    accept(socket) {
-      const visitor = new Visitor(door, socket)
-      door.visitors.add(visitor)
-      return visitor
-    },
-    drain(quietMs) {
-      door.draining = true
-      door.closeQuiet(quietMs, quietMs)
-    },
-    closeAll() {
-      clearInterval(sweep)
-      for (const visitor of door.visitors) visitor.close()
-    },
   }
 }

@@ -14,7 +14,7 @@ interface HttpDeps {
   /** A request that the front door has left to us. */
   readonly onHandedOver: (reason: HandOverReason) => void
   /** Room for answers is short: who takes nothing of one is let go sooner. */
-  readonly isCrowded?: () => boolean
+  readonly isCrowded: () => boolean
 }
 
 type Bounds = Pick<typeof limits, 'keepAliveMs' | 'headersMs' | 'requestMs' | 'lateCheckMs' | 'crowdedMs'>
@@ -59,7 +59,7 @@ export function createHttpServer(deps: HttpDeps, bounds: { readonly [K in keyof 
     lines.get(req.socket)?.arrive(req, res)
   }
   const server = createServer(options, arrive).on('checkExpectation', arrive)
-  const watch = watchUnread(lines, deps.isCrowded ?? (() => false), bounds)
+  const watch = watchUnread(lines, deps.isCrowded, bounds)
   // Without this event it would not keep a list of its connections, and enforce no time-out.
   server.emit('listening')
   return {

@@ -5,7 +5,7 @@ import type { RequestListener } from 'node:http'
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { limits, type Config } from '../config.ts'
-import { createFrontDoor, type FrontDoor } from './front-door.ts'
+import { FrontDoor } from './front-door.ts'
 import { Turns } from './one-at-a-time.ts'
 import type { HandOverReason } from './visitor.ts'
 import { Guests, type GuestsOptions } from './guests.ts'
@@ -18,7 +18,7 @@ export interface ListenerDeps extends RedirectDeps {
   /** node:http has a request that the front door does not answer. */
   readonly onHandedOver: (reason: HandOverReason) => void
   /** Room for the API's answers is short: who takes nothing of one is let go sooner. */
-  readonly isCrowded?: () => boolean
+  readonly isCrowded: () => boolean
   /** What connections of an address are counted under; undefined: they are as good as many people's. */
   readonly countedAs: GuestsOptions['countedAs']
   /** A connection had to go, because there was a newcomer and no room. */
@@ -53,7 +53,7 @@ export async function listen(
     most: bounds.connections,
     mostPerAddress: bounds.connectionsPerAddress,
   })
-  const door = createFrontDoor({
+  const door = new FrontDoor({
     ...deps,
     turns,
     handOver: (socket, reason) => guests.handedOver(socket, http.take(socket, reason)),
@@ -62,7 +62,7 @@ export async function listen(
     firstRequestMs: bounds.headersMs,
     lateCheckMs: bounds.lateCheckMs,
   })
-  const hold = frontDoor === 'raw' ? door.accept : (socket: Duplex) => http.take(socket)
+  const hold = frontDoor === 'raw' ? (socket: Duplex) => door.accept(socket) : (socket: Duplex) => http.take(socket)
   const server = createServer({ noDelay: true, allowHalfOpen: true, highWaterMark: bounds.unreadBytes }, (socket) => {
     guests.admit(socket, hold)
   })

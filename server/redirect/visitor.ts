@@ -3,6 +3,7 @@
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { Counter } from '../clicks/counter.ts'
+import type { FrontDoor } from './front-door.ts'
 import type { Holder } from './guests.ts'
 import { isApi } from './handler.ts'
 import { InnerSocket, type Outside } from './inner-socket.ts'
@@ -33,15 +34,6 @@ export interface VisitorDeps {
   readonly serve: (inner: Duplex, onAnswered: () => void) => Served
 }
 
-/** What all connections share. */
-export interface Door {
-  readonly deps: VisitorDeps
-  readonly visitors: Set<Visitor>
-  /** The value of `Date` at a moment of the monotonic clock. */
-  readonly date: (nowMs: number) => string
-  readonly draining: boolean
-}
-
 /** Chunks that a request may come in; who sends it in more is as well served by node:http. */
 const mostParts = 8
 
@@ -50,7 +42,7 @@ const forwardedForName = Buffer.from('x-forwarded-for:')
 
 /** A connection until it is closed, or handed over for good. No function is made per connection, and none per request. */
 export class Visitor implements Holder, Asker, Outside {
-  readonly #door: Door
+  readonly #door: FrontDoor
   readonly socket: Duplex
   lastMs = performance.now()
   #used = false
@@ -75,7 +67,7 @@ export class Visitor implements Holder, Asker, Outside {
   /** Bytes of that request that have not come yet. */
   #missing = 0
 
-  constructor(door: Door, socket: Duplex) {
+  constructor(door: FrontDoor, socket: Duplex) {
     this.#door = door
     this.socket = socket
     ;(socket as Held)[visitor] = this

@@ -13,17 +13,7 @@ interface LogOptions {
   readonly logLevel: string
 }
 
-const secretFields = [
-  'authorization',
-  'password',
-  'key',
-  'salt',
-  'ownerKey',
-  'codeSalt',
-  'databaseUrl',
-  'redisUrl',
-  'redisPassword',
-]
+const secretFields = 'authorization password key salt ownerKey codeSalt databaseUrl redisUrl redisPassword'.split(' ')
 const maxCauses = 3
 
 /** A few known fields: what libraries hang onto their errors (connection parameters, rows, statements) stays out. */

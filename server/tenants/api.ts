@@ -1,6 +1,6 @@
 // For the owner: tenants and their keys. A key is shown once, when it is made; Postgres has its hash.
 import { randomBytes } from 'node:crypto'
-import { Router, type Request, type Response } from 'express'
+import { Router } from 'express'
 import { z } from 'zod'
 import {
   jsonBody,
@@ -13,7 +13,7 @@ import {
   sendNothing,
 } from '../api/http.ts'
 import { limits } from '../config.ts'
-import type { Postgres } from '../connections/postgres.ts'
+import type { Postgres, Sql } from '../connections/postgres.ts'
 import { invalid, QuickLinkError } from '../errors.ts'
 import { isTierName, tierNames } from './tiers.ts'
 import { futureTime } from '../links/input.ts'
@@ -75,54 +75,85 @@ const listSchema = z.strictObject({
   cursor: z.string(mustBe('given once')).optional(),
 })
 
-type TenantRequest = Request<{ id: string }>
-
-export function tenantsRouter(deps: TenantsApiDeps): Router {
+export function tenantsRouter({ sql, onChanged }: TenantsApiDeps): Router {
   const router = Router({ caseSensitive: true })
   router.use('/tenants', ownerOnly)
   router
     .route('/tenants')
-    .post(jsonBody, (request: Request, response: Response) => create(deps, request, response))
-    .get((request, response) => list(deps, request, response))
+    .post(...jsonBody, async (request, response) => {
+      const body = parseBody(createSchema, request)
+      const row = await insertTenant(sql, { ...body, linkQuota: body.linkQuota ?? null })
+      if (!row) {
+        throw new QuickLinkError('conflict', `The id ${body.id} is taken, or was until lately: choose another one.`, {
+          members: { field: 'id' },
+        })
+      }
+      await onChanged(row.id)
+      sendJson(response, 201, present(row), { Location: `/api/v1/tenants/${row.id}` })
+    })
+    .get(async (request, response) => {
+      const { limit, cursor } = parseQuery(listSchema, request)
+      const rows = await listTenants(sql, cursor === undefined ? '' : fromCursor(cursor), limit + 1)
+      const page = rows.slice(0, limit)
+      const nextCursor = rows.length > limit ? toCursor(page.at(-1)?.id ?? '') : null
+      sendJson(response, 200, { items: page.map(present), nextCursor })
+    })
     .all(methodNotAllowed('GET', 'HEAD', 'POST'))
   router
     .route('/tenants/:id')
-    .get((request, response) => read(deps, request, response))
-    .patch(jsonBody, (request: TenantRequest, response: Response) => patch(deps, request, response))
-    .delete((request, response) => remove(deps, request, response))
+    .get(async ({ params }, response) => sendJson(response, 200, present(await existing(sql, params.id))))
+    .patch(...jsonBody, async (request, response) => {
+      const { id } = request.params
+      const body = parseBody(patchSchema, request)
+      if (id === ownerTenant && (body.tier ?? 'unlimited') !== 'unlimited') {
+        throw new QuickLinkError('conflict', "The owner's tenant stays unlimited.", { members: { field: 'tier' } })
+      }
+      const row = await patchTenant(sql, id, body)
+      if (!row) throw noTenant(id)
+      await onChanged(id)
+      sendJson(response, 200, present(row))
+    })
+    .delete(async ({ params: { id } }, response) => {
+      if (id === ownerTenant) throw new QuickLinkError('conflict', "The owner's tenant cannot be deleted.")
+      const deletion = await sql.transaction((sql) => deleteTenant(sql, id))
+      if (deletion === 'unknown') throw noTenant(id)
+      if (deletion === 'has_links') {
+        throw new QuickLinkError('conflict', `The tenant ${id} has links: delete them first.`)
+      }
+      await onChanged(id)
+      sendNothing(response)
+    })
     .all(methodNotAllowed('GET', 'HEAD', 'PATCH', 'DELETE'))
   router
     .route('/tenants/:id/keys')
-    .post(jsonBody, (request: TenantRequest, response: Response) => createKey(deps, request, response))
-    .get((request, response) => keys(deps, request, response))
+    .post(...jsonBody, async (request, response) => {
+      const tenant = request.params.id
+      const { name, expiresAt = null } = parseBody(keySchema, request)
+      const key = generateKey()
+      const id = `key_${randomBytes(9).toString('base64url')}`
+      const row = await insertKey(sql, { id, tenant, name, hash: hashKey(key), expiresAt })
+      if (!row) throw noTenant(tenant)
+      sendJson(response, 201, { ...presentKey(row), key }, { Location: `/api/v1/tenants/${tenant}/keys/${id}` })
+    })
+    .get(async ({ params }, response) => {
+      const { id } = await existing(sql, params.id)
+      sendJson(response, 200, { items: (await listKeys(sql, id, limits.keysListed)).map(presentKey) })
+    })
     .all(methodNotAllowed('GET', 'HEAD', 'POST'))
   router
     .route('/tenants/:id/keys/:keyId')
-    .delete((request, response) => revoke(deps, request, response))
+    .delete(async ({ params: { id, keyId } }, response) => {
+      if (id === ownerTenant && keyId === ownerKeyId) {
+        const how = 'This key cannot be revoked: to replace it, start QuickLink with a new OWNER_KEY.'
+        throw new QuickLinkError('conflict', how)
+      }
+      if (!(await revokeKey(sql, id, keyId))) {
+        throw new QuickLinkError('not_found', `There is no key ${keyId} of a tenant ${id}.`)
+      }
+      sendNothing(response)
+    })
     .all(methodNotAllowed('DELETE'))
   return router
-}
-
-async function create(deps: TenantsApiDeps, request: Request, response: Response): Promise<void> {
-  const body = parseBody(createSchema, request)
-  const row = await insertTenant(deps.sql, { ...body, linkQuota: body.linkQuota ?? null })
-  if (!row) {
-    throw new QuickLinkError('conflict', `The id ${body.id} is taken, or was until lately: choose another one.`, {
-      members: { field: 'id' },
-    })
-  }
-  await deps.onChanged(row.id)
-  sendJson(response, 201, present(row), { Location: `/api/v1/tenants/${row.id}` })
-}
-
-async function list(deps: TenantsApiDeps, request: Request, response: Response): Promise<void> {
-  const { limit, cursor } = parseQuery(listSchema, request)
-  const rows = await listTenants(deps.sql, cursor === undefined ? '' : fromCursor(cursor), limit + 1)
-  const page = rows.slice(0, limit)
-  sendJson(response, 200, {
-    items: page.map(present),
-    nextCursor: rows.length > limit ? toCursor(page.at(-1)?.id ?? '') : null,
-  })
 }
 
 const toCursor = (last: string): string => Buffer.from(`tenant:${last}`).toString('base64url')
@@ -135,73 +166,9 @@ function fromCursor(cursor: string): string {
   return last
 }
 
-async function read(deps: TenantsApiDeps, request: TenantRequest, response: Response): Promise<void> {
-  sendJson(response, 200, present(await existing(deps, request)))
-}
-
-async function patch(deps: TenantsApiDeps, request: TenantRequest, response: Response): Promise<void> {
-  const body = parseBody(patchSchema, request)
-  const tenant = request.params.id
-  if (tenant === ownerTenant && (body.tier ?? 'unlimited') !== 'unlimited') {
-    throw new QuickLinkError('conflict', "The owner's tenant stays unlimited.", { members: { field: 'tier' } })
-  }
-  const row = await patchTenant(deps.sql, tenant, body)
-  if (!row) throw noTenant(tenant)
-  await deps.onChanged(tenant)
-  sendJson(response, 200, present(row))
-}
-
-async function remove(deps: TenantsApiDeps, request: TenantRequest, response: Response): Promise<void> {
-  const tenant = request.params.id
-  if (tenant === ownerTenant) throw new QuickLinkError('conflict', "The owner's tenant cannot be deleted.")
-  const deletion = await deps.sql.transaction((sql) => deleteTenant(sql, tenant))
-  if (deletion === 'unknown') throw noTenant(tenant)
-  if (deletion === 'has_links') {
-    throw new QuickLinkError('conflict', `The tenant ${tenant} has links: delete them first.`)
-  }
-  await deps.onChanged(tenant)
-  sendNothing(response)
-}
-
-async function createKey(deps: TenantsApiDeps, request: TenantRequest, response: Response): Promise<void> {
-  const body = parseBody(keySchema, request)
-  const tenant = request.params.id
-  const key = generateKey()
-  const row = await insertKey(deps.sql, {
-    id: `key_${randomBytes(9).toString('base64url')}`,
-    tenant,
-    name: body.name,
-    hash: hashKey(key),
-    expiresAt: body.expiresAt ?? null,
-  })
-  if (!row) throw noTenant(tenant)
-  const { id, ...rest } = presentKey(row)
-  sendJson(response, 201, { id, key, ...rest }, { Location: `/api/v1/tenants/${tenant}/keys/${row.id}` })
-}
-
-async function keys(deps: TenantsApiDeps, request: TenantRequest, response: Response): Promise<void> {
-  const { id: tenant } = await existing(deps, request)
-  const rows = await listKeys(deps.sql, tenant, limits.keysListed)
-  sendJson(response, 200, { items: rows.map(presentKey) })
-}
-
-async function revoke(deps: TenantsApiDeps, request: Request<{ id: string; keyId: string }>, response: Response) {
-  const { id: tenant, keyId } = request.params
-  if (tenant === ownerTenant && keyId === ownerKeyId) {
-    throw new QuickLinkError(
-      'conflict',
-      'This key cannot be revoked: to replace it, start QuickLink with a new OWNER_KEY.',
-    )
-  }
-  if (!(await revokeKey(deps.sql, tenant, keyId))) {
-    throw new QuickLinkError('not_found', `There is no key ${keyId} of a tenant ${tenant}.`)
-  }
-  sendNothing(response)
-}
-
-async function existing(deps: TenantsApiDeps, request: TenantRequest): Promise<TenantRow> {
-  const row = await readTenant(deps.sql, request.params.id)
-  if (!row) throw noTenant(request.params.id)
+async function existing(sql: Sql, id: string): Promise<TenantRow> {
+  const row = await readTenant(sql, id)
+  if (!row) throw noTenant(id)
   return row
 }
 

@@ -13,12 +13,7 @@ export interface TenantRow {
 
 const columns = 'id, name, tier, link_quota as "linkQuota", created_at as "createdAt", updated_at as "updatedAt"'
 
-export interface NewTenant {
-  readonly id: string
-  readonly name: string
-  readonly tier: TierName
-  readonly linkQuota: number | null
-}
+export type NewTenant = Pick<TenantRow, 'id' | 'name' | 'tier' | 'linkQuota'>
 
 /** undefined: the id is taken, perhaps by a tenant that was deleted and whose links are not purged yet. */
 export async function insertTenant(sql: Sql, { id, name, tier, linkQuota }: NewTenant): Promise<TenantRow | undefined> {
@@ -106,13 +101,7 @@ export interface KeyRow {
 
 const keyColumns = 'id, name, expires_at as "expiresAt", revoked_at as "revokedAt", created_at as "createdAt"'
 
-export interface NewKey {
-  readonly id: string
-  readonly tenant: string
-  readonly name: string
-  readonly hash: Buffer
-  readonly expiresAt: Date | null
-}
+export type NewKey = Pick<KeyRow, 'id' | 'name' | 'expiresAt'> & { readonly tenant: string; readonly hash: Buffer }
 
 /** undefined: there is no such tenant. */
 export async function insertKey(sql: Sql, key: NewKey): Promise<KeyRow | undefined> {
