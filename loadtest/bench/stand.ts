@@ -1,12 +1,10 @@
-// What a measurement of whole servers needs: services of its own, servers as processes, a steady load, and the CPU that
-// each of them took.
+// What a measurement of whole servers needs: services of its own, and servers as processes.
 import { spawn, type ChildProcess } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { mkdtempSync, readdirSync, readFileSync } from 'node:fs'
-import { Agent, get } from 'node:http'
+import { mkdtempSync } from 'node:fs'
+import { get } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as pause } from 'node:timers/promises'
 import { newPassword } from '../../embedded/paths.ts'
 import { postgresUser } from '../../embedded/postgres-binaries.ts'
 import { freePort } from '../../embedded/process.ts'
@@ -123,66 +121,3 @@ const body = (url: string): Promise<string> =>
       response.on('end', () => resolve(text))
     }).on('error', reject)
   })
-
-export interface Sample {
-  readonly atMs: number
-  readonly ms: number
-  readonly ok: boolean
-}
-
-/** Requests at a constant rate over kept connections, timed from when each was due, so that a stall counts in full. */
-export function load(servers: readonly BenchServer[], paths: readonly string[], perSecond: number) {
-  const samples: Sample[] = []
-  const agent = new Agent({ keepAlive: true, maxSockets: 64 })
-  const stop = new AbortController()
-  const ask = (n: number, dueMs: number): void => {
-    const path = paths[Math.floor(Math.random() * paths.length)] ?? '/'
-    const note = (ok: boolean): void => {
-      samples.push({ atMs: dueMs, ms: performance.now() - dueMs, ok })
-    }
-    get(`${servers[n % servers.length]?.url}${path}`, { agent }, (response) => {
-      response.resume().on('end', () => note(response.statusCode === 302))
-    }).on('error', () => note(false))
-  }
-  const running = (async () => {
-    const beganMs = performance.now()
-    for (let n = 0; !stop.signal.aborted; n++) {
-      const dueMs = beganMs + (n * 1000) / perSecond
-      const aheadMs = dueMs - performance.now()
-      if (aheadMs > 1) await pause(aheadMs)
-      ask(n, dueMs)
-    }
-    await pause(500)
-    agent.destroy()
-  })()
-  return {
-    between: (fromMs: number, toMs: number): Sample[] => samples.filter(({ atMs }) => atMs >= fromMs && atMs < toMs),
-    stop: () => {
-      stop.abort()
-      return running
-    },
-  }
-}
-
-export function quantile(samples: readonly Sample[], share: number): number {
-  const sorted = samples.map(({ ms }) => ms).sort((a, b) => a - b)
-  return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? NaN
-}
-
-/** Seconds of CPU that the process and its children have taken so far. (Linux only.) */
-export function cpuS(pid: number): number {
-  const parentOf = new Map<number, number>()
-  const ticks = new Map<number, number>()
-  for (const name of readdirSync('/proc').filter((each) => /^\d+$/.test(each))) {
-    try {
-      // After the name of the program, which may contain anything: state, parent, …, user and system time.
-      const fields = readFileSync(`/proc/${name}/stat`, 'utf8').split(') ').at(-1)?.split(' ') ?? []
-      parentOf.set(Number(name), Number(fields[1]))
-      ticks.set(Number(name), Number(fields[11]) + Number(fields[12]))
-    } catch {
-      // It has ended since.
-    }
-  }
-  const family = [...ticks.keys()].filter((each) => each === pid || parentOf.get(each) === pid)
-  return family.reduce((sum, each) => sum + (ticks.get(each) ?? 0), 0) / 100
-}
