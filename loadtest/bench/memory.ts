@@ -56,7 +56,7 @@ export async function measureMemory(
 /** Of a worker after many links were asked for, as popular as Zipf's: what its tier 1 could hold, it holds. */
 export async function tier1Heap(arena: Arena, max: number): Promise<MemoryResult['tier1'][number]> {
   const dir = mkdtempSync(join(tmpdir(), 'quicklink-bench-'))
-  const NODE_OPTIONS = `--import ${new URL('heap-probe.ts', import.meta.url).href}`
+  const NODE_OPTIONS = `--import ${new URL('probe.ts', import.meta.url).href}`
   const env = { REDIS_URL: arena.stand.redis.url, LOCAL_CACHE_MAX: String(max), NODE_OPTIONS, QL_HEAP_DIR: dir }
   const server = await arena.quickLink(env)
   try {

@@ -5,7 +5,7 @@
 import type { Arena } from './arena.ts'
 import { pinned } from '../measure/cpu.ts'
 import { spreadOf, type Spread } from '../measure/stats.ts'
-import { run } from './generator.ts'
+import { run } from './driver.ts'
 import type { OpenLoopRow, SubjectResult } from './results.ts'
 import { bytesOf } from './loads.ts'
 import type { Subject } from './subjects.ts'

@@ -2,7 +2,7 @@
 import { hot, linkCount, loadLinks, trusted, warmCount, warmRedis, type Arena, type Contestant } from './arena.ts'
 import { checkAnswers } from './check-answers.ts'
 import { cpuSeconds } from '../measure/cpu.ts'
-import { drive, type Driven } from './generator.ts'
+import { drive, type Driven } from './driver.ts'
 import { browserHeaders, type Load } from './loads.ts'
 import type { SubjectResult } from './results.ts'
 import type { FaultProxy } from '../faults/fault-proxy.ts'

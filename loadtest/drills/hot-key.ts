@@ -1,6 +1,6 @@
 import type { Drill } from './engine/drill.ts'
 import type { Observed } from './engine/observed.ts'
-import { total } from './engine/metrics.ts'
+import { total } from '../measure/ops.ts'
 import { hot, warm } from './links.ts'
 import { p99Below } from './promises.ts'
 

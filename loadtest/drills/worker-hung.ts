@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { ask } from '../bench/ask.ts'
+import { ask } from '../../embedded/ask.ts'
 import type { Drill, DrillContext } from './engine/drill.ts'
-import { total } from './engine/metrics.ts'
+import { total } from '../measure/ops.ts'
 import { hot, warm } from './links.ts'
 
 /** A visitor who was on a connection of that worker gets nothing. */

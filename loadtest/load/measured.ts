@@ -3,7 +3,7 @@ import type { Stall } from '../measure/stalls.ts'
 import type { Mark, Phase } from '../report/report.ts'
 import type { Answers } from './answers.ts'
 import type { K6Plan, Threshold } from './k6.ts'
-import { bucketOf } from '../drills/engine/metrics.ts'
+import { bucketOf } from '../measure/ops.ts'
 import { growth, type Moment } from './sampler.ts'
 
 export interface Measured {

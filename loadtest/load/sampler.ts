@@ -1,7 +1,7 @@
 // Once a second: what the server counts, and the CPU time of everybody here.
 import { availableParallelism, cpus } from 'node:os'
 import { setTimeout as pause } from 'node:timers/promises'
-import { total, type Sample } from '../drills/engine/metrics.ts'
+import { total, type Sample } from '../measure/ops.ts'
 import { cpuSecondsOf } from '../measure/cpu.ts'
 import type { Target } from './target.ts'
 

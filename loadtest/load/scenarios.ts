@@ -1,7 +1,7 @@
 // What the harness adds to the scripts in loadtest/k6: faults, expiries, and promises that k6 cannot see.
 import { setTimeout as pause } from 'node:timers/promises'
 import { codeOf } from '../k6/lib/world.ts'
-import { total } from '../drills/engine/metrics.ts'
+import { total } from '../measure/ops.ts'
 import { countReads } from '../measure/redis-pipe.ts'
 import type { Check, Phase } from '../report/report.ts'
 import { percent } from '../report/text.ts'

@@ -1,7 +1,7 @@
 // The QuickLink of `docker compose`. Only its front is published: the rest is asked inside the containers.
 import { compose, dockerProblem, idsOf, inService } from '../../appliance/compose.ts'
 import { ownerKey } from '../../appliance/docker.ts'
-import { parseSamples } from '../drills/engine/metrics.ts'
+import { parseSamples } from '../measure/ops.ts'
 import type { Service } from '../faults/services.ts'
 import { pidOfContainer } from './containers.ts'
 import type { Database, Target, WorkerStatus } from './target.ts'

@@ -1,5 +1,5 @@
 // What a drill has seen, by phase, for its promises to be judged by.
-import { bucketOf, total, type Sample } from './metrics.ts'
+import { bucketOf, total, type Sample } from '../../measure/ops.ts'
 import type { Answered, Load } from './load.ts'
 import type { Watch } from './watch.ts'
 import type { Worker } from './appliance.ts'

@@ -1,5 +1,5 @@
 // Closed-loop load: so many connections, each asking again as soon as it is answered. In processes of their own
-// (closed-loop-run.ts), on cores of their own where that is possible.
+// (driver-run.ts), on cores of their own where that is possible.
 import { spawn } from 'node:child_process'
 import { pinned } from '../measure/cpu.ts'
 import type { Load } from './loads.ts'
@@ -39,7 +39,7 @@ export function run(command: readonly string[]): Promise<string> {
   })
 }
 
-const driver = new URL('closed-loop-run.ts', import.meta.url).pathname
+const driver = new URL('driver-run.ts', import.meta.url).pathname
 
 export async function drive({ processes, cores, connections, ...rest }: Drive): Promise<Driven> {
   const order: ClosedLoopOrder = { ...rest, connections: Math.ceil(connections / processes) }

@@ -1,7 +1,7 @@
 // make load-compare A=loadtest/reports/…/report.json B=…: two runs of one scenario side by side. Ends with 1 when B is worse.
 import { readFileSync } from 'node:fs'
-import type { Figure, Report } from '../report/report.ts'
-import { short, table } from '../report/text.ts'
+import type { Figure, Report } from './report.ts'
+import { short, table } from './text.ts'
 
 /** Less is the noise between two runs of the same program on the same machine. */
 const noise = 0.15

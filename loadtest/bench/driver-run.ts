@@ -1,6 +1,6 @@
 // One process of the closed loop: `node closed-loop-run.ts <order>`; prints what it has seen as JSON.
 import { connect, type Socket } from 'node:net'
-import type { ClosedLoopOrder, Driven } from './generator.ts'
+import type { ClosedLoopOrder, Driven } from './driver.ts'
 import { Latencies } from '../measure/stats.ts'
 import { answerIn, requestsOf, type Asked } from './loads.ts'
 

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type Server } from 'node:http'
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { markInGrafana } from './marks.ts'
+import { markInGrafana } from './grafana.ts'
 
 let stub: Server
 let asked: { method: string | undefined; url: string | undefined; authorization: string | undefined; body: string }[]
@@ -37,7 +37,7 @@ test('a mark is an annotation with the tags that the dashboards look for, at thi
   const { time, tags, text } = JSON.parse(request?.body ?? '') as { time: number; tags: string[]; text: string }
   expect(text).toBe('redis-refused: kill -9 of Redis')
   expect(time - beganMs).toBeGreaterThanOrEqual(0)
-  const dashboard = readFileSync(new URL('../../../grafana/dashboards/drills.json', import.meta.url), 'utf8')
+  const dashboard = readFileSync(new URL('../../grafana/dashboards/drills.json', import.meta.url), 'utf8')
   expect(JSON.stringify(JSON.parse(dashboard))).toContain(JSON.stringify(tags))
 })
 
