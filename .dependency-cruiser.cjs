@@ -83,7 +83,7 @@ module.exports = {
     door('pg', '^server/connections/'),
     door('ioredis', '^server/connections/'),
     door('opossum', '^server/connections/'),
-    door('prom-client', '^(server/telemetry/|loadtest/bench/stall-probe)'),
+    door('prom-client', '^(server/telemetry/|loadtest/bench/probe-run)'),
     door('pino', '^server/telemetry/'),
     door('pino-pretty', '^server/telemetry/'),
     door('express', '^server/((redirect|links|tenants|api)/|coherence/api\\.ts$|(quotas|hits)/api\\.ts$|app\\.ts$)'),

@@ -64,7 +64,7 @@ check-alerts: install ## the alert rules, a case for each, and the dashboards' q
 bench: install ## QuickLink beside bare servers: CPU per request, latency; some minutes (ONLY=visitors, BENCH=full, BENCH=profile)
 	@npm run --silent bench
 
-bench-compare: install ## two results side by side: A=loadtest/results/….json B=loadtest/results/….json
+bench-compare: install ## two of its reports side by side: A=loadtest/reports/…/report.json B=…
 	@npm run --silent bench-compare
 
 bench-guard: install ## for CI: fails when what visitors send costs a tenth more than it should, beside a bare node:http server

@@ -1,12 +1,8 @@
 // How tests ask a QuickLink, wherever it runs.
-import { request, type Agent, type IncomingHttpHeaders } from 'node:http'
+import type { Agent } from 'node:http'
+import { ask, type Answer } from '../embedded/ask.ts'
 
-export interface Answer {
-  readonly status: number
-  readonly headers: IncomingHttpHeaders
-  readonly text: string
-  readonly ms: number
-}
+export type { Answer } from '../embedded/ask.ts'
 
 export interface ApiAnswer extends Answer {
   /** Empty when it is no JSON. */
@@ -16,39 +12,14 @@ export interface ApiAnswer extends Answer {
 /** A text or bytes are sent as they are, anything else as JSON. */
 export type Api = (method: string, path: string, body?: unknown, headers?: Record<string, string>) => Promise<ApiAnswer>
 
-/**
- * Redirects are not followed, nothing is decoded. Without an agent the connection is not kept, which the request says: the
- * front door leaves it to node:http.
- */
-export function send(
+export const send = (
   base: string,
   method: string,
   path: string,
   body?: string | Buffer,
   headers: Record<string, string> = {},
   agent: Agent | false = false,
-): Promise<Answer> {
-  const beganMs = performance.now()
-  return new Promise((resolve, reject) => {
-    const { hostname, port } = new URL(base)
-    const asked = request({ hostname, port, path, method, headers, agent }, (response) => {
-      const chunks: Buffer[] = []
-      response.on('data', (chunk: Buffer) => chunks.push(chunk))
-      response.on('error', reject)
-      response.on('end', () => {
-        const { statusCode = 0, headers } = response
-        resolve({
-          status: statusCode,
-          headers,
-          text: Buffer.concat(chunks).toString(),
-          ms: performance.now() - beganMs,
-        })
-      })
-    })
-    asked.on('error', reject)
-    asked.end(body)
-  })
-}
+): Promise<Answer> => ask(base, path, { method, body, headers, agent })
 
 /** Its API by a key; null: without one. */
 export const apiOf =

@@ -7,7 +7,7 @@ import type { Code } from '../../server/link.ts'
 import { startFaultProxy, type FaultProxy } from '../faults/fault-proxy.ts'
 import { waitFor } from '../../embedded/wait.ts'
 import { ask } from '../../embedded/ask.ts'
-import { pin, planCores, type Cores } from '../measure/cpu.ts'
+import { pin, planCores } from '../measure/cpu.ts'
 import { pipeToRedis } from '../measure/redis-pipe.ts'
 import type { Load } from './loads.ts'
 import { startProxy, type ProxyName } from './proxies.ts'
@@ -24,59 +24,55 @@ export interface Contestant {
   readonly pid: number
 }
 
-type PeerKind = 'net' | 'netClose' | 'http' | 'express' | 'handler'
+/** BENCH=profile: node writes what each process of QuickLink has spent its time in, when it ends. */
+export const profileDir = 'loadtest/reports/profile'
+const profiling =
+  process.env['BENCH'] === 'profile' ? { NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${profileDir}` } : undefined
 
-export interface Arena {
-  readonly stand: Stand
-  readonly cores: Cores | undefined
-  /** Of the owner, on every server. */
-  readonly key: string
-  /** One of those that QuickLink is compared with. */
-  peer(kind: PeerKind): Promise<Contestant>
-  quickLink(env: Record<string, string>, cores?: string): Promise<BenchServer>
-  /** The same server, reached through a proxy: only its own work counts. */
-  behind(proxy: ProxyName, server: Contestant): Promise<Contestant>
-  /** Between a server and Postgres, so that Postgres can be taken away. */
-  proxiedPostgres(): Promise<{ cut: FaultProxy; url: string }>
-  close(): Promise<void>
-}
+type PeerKind = 'net' | 'netClose' | 'http'
 
-export async function openArena(): Promise<Arena> {
+export type Arena = Awaited<ReturnType<typeof openArena>>
+
+export async function openArena() {
   const cores = planCores()
   const stand = await openStand()
   for (const { pid } of [stand.postgres, stand.redis]) pin(pid, cores?.services)
+  /** Of the owner, on every server. */
   const key = `ql_${randomBytes(24).toString('base64url')}`
   const endings: (() => void)[] = []
   return {
     stand,
     cores,
     key,
-    async peer(kind) {
+    /** One of those that QuickLink is compared with. */
+    async peer(kind: PeerKind): Promise<Contestant> {
       const peer = await startPeer(kind)
       endings.push(peer.end)
       pin(peer.pid, cores?.server)
       return peer
     },
-    async quickLink(env, own = cores?.server) {
-      const server = await stand.startServer({ OWNER_KEY: key, ...env })
+    async quickLink(env: Record<string, string>, own = cores?.server): Promise<BenchServer> {
+      const server = await stand.startServer({ OWNER_KEY: key, ...profiling, ...env })
       pin(server.pid, own)
       return server
     },
-    async behind(proxy, { url: direct, pid }) {
+    /** The same server, reached through a proxy: only its own work counts. */
+    async behind(proxy: ProxyName, { url: direct, pid }: Contestant): Promise<Contestant> {
       const ports = { own: await freePort(), upstream: Number(new URL(direct).port) }
       endings.push(startProxy(proxy, ports, cores?.generator))
       const url = `http://127.0.0.1:${ports.own}`
       await isThere(url)
       return { url, pid }
     },
-    async proxiedPostgres() {
+    /** Between a server and Postgres, so that Postgres can be taken away. */
+    async proxiedPostgres(): Promise<{ cut: FaultProxy; url: string }> {
       const url = new URL(stand.postgres.url)
       const cut = await startFaultProxy({ host: url.hostname, port: Number(url.port) })
       endings.push(() => void cut.close())
       url.host = `${cut.host}:${cut.port}`
       return { cut, url: url.href }
     },
-    async close() {
+    async close(): Promise<void> {
       for (const end of endings) end()
       await stand.close()
     },
@@ -123,7 +119,6 @@ export async function warmRedis({ sql, redis }: Stand, count = warmCount): Promi
 }
 
 export async function trusted(server: BenchServer): Promise<void> {
-  const good = async (): Promise<boolean> =>
-    (await server.status()).every(({ status }) => status?.redis?.trusted === true)
+  const good = async (): Promise<boolean> => (await server.status()).every((worker) => worker?.redis.trusted === true)
   await waitFor(good, { deadlineMs: 30_000, everyMs: 50 })
 }

@@ -1,48 +1,53 @@
 // QuickLink beside what it is compared with, in one run.   make bench · BENCH=full make bench · BENCH=profile make bench
 // SECONDS, REPETITIONS, LINKS and ONLY=raw,http (names of subjects.ts) or ONLY=visitors make it shorter for a try.
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, writeFileSync } from 'node:fs'
-import { availableParallelism, cpus, loadavg, release, totalmem, type } from 'node:os'
+import { writeFileSync } from 'node:fs'
+import { loadavg } from 'node:os'
+import { redisProgram } from '../../embedded/temporary.ts'
 import { limits, settings } from '../../server/config.ts'
 import { readBuild } from '../../server/telemetry/build.ts'
-import { redisProgram } from '../../embedded/temporary.ts'
-import { hotCode, openArena, type Arena } from './arena.ts'
-import { measureMemory } from './memory.ts'
-import { measureOpenLoop } from './open-loop.ts'
-import { latencyPlot } from './plot.ts'
-import { profile } from './profile.ts'
+import { total } from '../measure/ops.ts'
 import { countReads } from '../measure/redis-pipe.ts'
+import { drawChart } from '../report/chart.ts'
+import type { Report } from '../report/report.ts'
+import { markdown, writeReport } from '../report/write.ts'
+import { hotCode, openArena, profileDir, type Arena } from './arena.ts'
+import { measureMemory } from './memory.ts'
+import { latencyChart, measureOpenLoop, openLoopCheck, openLoopTable } from './open-loop.ts'
 import { versionOf } from './proxies.ts'
-import { markdown } from './report.ts'
-import type { Result } from './results.ts'
+import { reportOf } from './report.ts'
 import { measureScrape } from './scrape.ts'
 import { checkAll, makeSubjects, measure, measureAll, startServers, type Servers, type Subject } from './subjects.ts'
-import { judge } from './targets.ts'
-import { missingShapes, visitorNames, visitorRows } from './visitors.ts'
+import { targets } from './targets.ts'
+import { missingShapes, visitorNames } from './visitors.ts'
 
 const mode = process.env['BENCH'] || 'quick'
 const full = mode === 'full'
-const seconds = Number(process.env['SECONDS'] || (full ? 5 : 3))
-const repetitions = Number(process.env['REPETITIONS'] || (full ? 5 : 3))
-const only = process.env['ONLY']?.split(',').flatMap((name) => (name === 'visitors' ? visitorNames : [name]))
+const seconds = Number(process.env['SECONDS'] || { full: 5, profile: 10 }[mode] || 3)
+const repetitions = Number(process.env['REPETITIONS'] || { full: 5, profile: 1 }[mode] || 3)
+const only = (process.env['ONLY'] || (mode === 'profile' ? 'raw' : undefined))
+  ?.split(',')
+  .flatMap((name) => (name === 'visitors' ? visitorNames : [name]))
 
 const say = (line: string): void => console.log(line)
 
-async function machineOf(arena: Arena): Promise<Result['machine']> {
+async function environmentOf(arena: Arena): Promise<Report['environment']> {
   const [postgres] = await arena.stand.sql.query<{ server_version: string }>('show server_version')
   const { cores } = arena
   return {
-    CPU: cpus()[0]?.model ?? 'unknown',
-    cores: availableParallelism(),
-    memory: `${(totalmem() / 2 ** 30).toFixed(1)} GiB`,
-    system: `${type()} ${release()}`,
-    node: process.versions.node,
     postgres: postgres?.server_version ?? 'unknown',
     redis: (await redisProgram()).version,
     nginx: versionOf('nginx'),
     haproxy: versionOf('haproxy'),
     pinned: cores ? `server ${cores.server}, generator ${cores.generator}, services ${cores.services}` : 'no',
     'load before': Number((loadavg()[0] ?? 0).toFixed(2)),
+    seconds,
+    repetitions,
+    connections: 64,
+    workers: 1,
+    'tier-1 entries': settings.localCacheMax.fallback ?? '',
+    'tier-1 life': `${settings.localCacheTtlMs.fallback} ms`,
+    'keep-alive': `${limits.keepAliveMs} ms`,
   }
 }
 
@@ -65,20 +70,21 @@ async function hotKeyReads(arena: Arena, raw: Subject): Promise<number> {
 
 /** How often the ladder is climbed for a link that nobody can say anything new about. */
 async function cutOffLookups(arena: Arena, servers: Servers, subject: Subject): Promise<number> {
-  const before = await servers.cutOff.lookups()
+  const lookups = async (): Promise<number> => total(await servers.cutOff.metrics(), 'quicklink_lookups_total')
+  const before = await lookups()
   await measure(arena, subject, seconds)
-  return ((await servers.cutOff.lookups()) - before) / seconds
+  return ((await lookups()) - before) / seconds
 }
 
-async function afterScan(servers: Servers): Promise<Result['tier1Entries']> {
-  const workers = await servers.raw.status()
-  const held = Math.max(...workers.map(({ status }) => status?.tier1?.entries ?? NaN))
-  return { held, bound: Number(settings.localCacheMax.fallback) }
+/** After the scan, of its bound. */
+async function tier1Share(servers: Servers): Promise<number> {
+  const held = (await servers.raw.status()).map((worker) => worker?.tier1.entries ?? NaN)
+  return Math.max(...held) / Number(settings.localCacheMax.fallback)
 }
 
-async function run(arena: Arena): Promise<Result> {
-  const machine = await machineOf(arena)
-  say(`Starting the servers. Pinned: ${machine['pinned']}`)
+async function run(arena: Arena): Promise<Report> {
+  const environment = await environmentOf(arena)
+  say(`Starting the servers. Pinned: ${environment['pinned']}`)
   if (missingShapes > 0)
     say('Without some rows of proxies, which are not installed: apt-get install nginx-light haproxy')
   const servers = await startServers(arena)
@@ -87,48 +93,40 @@ async function run(arena: Arena): Promise<Result> {
   const chosen = only === undefined ? all : all.filter(({ name }) => only.includes(name))
   const subjects = await measureAll(arena, chosen, { seconds, repetitions, warmUpS: full ? 2 : 1 }, say)
   const raw = all.find(({ name }) => name === 'raw') as Subject
-  const measured = {
+  const checks = targets({
     subjects,
-    tier1Entries: await afterScan(servers),
-    visitors: visitorRows(subjects),
+    tier1Share: await tier1Share(servers),
     cutOffLookupsPerS: await cutOffLookups(arena, servers, all.find(({ name }) => name === 'cutOff') as Subject),
     hotKeyReadsPerS: await hotKeyReads(arena, raw),
-    openLoop: full ? await measureOpenLoop(arena, all, subjects, say) : [],
-  }
-  return {
+  })
+  const about = {
     at: new Date().toISOString(),
-    commit: readBuild().commit,
-    dirty: isDirty(),
-    mode,
-    machine,
-    config: {
-      seconds,
-      repetitions,
-      connections: 64,
-      workers: 1,
-      'tier-1 entries': settings.localCacheMax.fallback ?? '',
-      'tier-1 life': `${settings.localCacheTtlMs.fallback} ms`,
-      'keep-alive': `${limits.keepAliveMs} ms`,
-    },
-    ...measured,
-    targets: judge(measured),
-    scrape: full ? await measureScrape(arena, say) : null,
-    // Last: it loads a million links.
-    memory: full ? await measureMemory(arena, servers, raw, say) : null,
+    commit: `${readBuild().commit}${isDirty() ? '-dirty' : ''}`,
+    environment,
   }
+  if (!full) return reportOf({ ...about, subjects, checks, tables: [], charts: [] })
+  const rates = await measureOpenLoop(arena, all, subjects, say)
+  const scrape = await measureScrape(arena)
+  // Last: it loads a million links.
+  const memory = await measureMemory(arena, servers, raw)
+  const tables = [openLoopTable(rates), memory, scrape]
+  return reportOf({
+    ...about,
+    subjects,
+    checks: [...checks, openLoopCheck(rates)],
+    tables,
+    charts: [latencyChart(rates)],
+  })
 }
 
-function write(result: Result): void {
-  const folder = new URL('../results/', import.meta.url)
-  mkdirSync(folder, { recursive: true })
-  const name = `${result.at.slice(0, 10)}-${result.commit}${result.dirty ? '-dirty' : ''}`
-  const text = markdown(result)
-  writeFileSync(new URL(`${name}.json`, folder), `${JSON.stringify(result, null, 2)}\n`)
-  writeFileSync(new URL(`${name}.md`, folder), text)
-  // docs/PERFORMANCE.md shows the newest one.
-  const hasPlot = result.openLoop.length > 0
-  if (hasPlot) writeFileSync(new URL('latency.svg', folder), latencyPlot(result.openLoop))
-  say(`\n${text}\nWritten: loadtest/results/${name}.{json,md}${hasPlot ? ', loadtest/results/latency.svg' : ''}`)
+function write(report: Report): void {
+  say(`\n${markdown(report)}\nThe report: ${writeReport(report)}/report.html`)
+  const [chart] = report.charts
+  if (chart === undefined) return
+  // docs/PERFORMANCE.md quotes and shows the newest full one.
+  const results = new URL('../results/', import.meta.url)
+  writeFileSync(new URL(`${report.at.slice(0, 10)}-${report.commit}.md`, results), markdown(report))
+  writeFileSync(new URL('latency.svg', results), drawChart(chart))
 }
 
 const arena = await openArena()
@@ -137,8 +135,8 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.once(signal, () => void arena.close().finally(() => process.exit(130)))
 }
 try {
-  if (mode === 'profile') await profile(arena, { seconds, scan: only?.includes('scan') === true }, say)
-  else write(await run(arena))
+  write(await run(arena))
+  if (mode === 'profile') say(`For DevTools or an editor, of each process: ${profileDir}/*.cpuprofile; the largest is of the worker that had most to do.`) // prettier-ignore
 } finally {
   await arena.close()
 }

@@ -1,20 +1,19 @@
-// Closed-loop load: so many connections, each asking again as soon as it is answered. In processes of their own
-// (driver-run.ts), on cores of their own where that is possible.
+// Load in a process of its own (driver-run.ts), on a core of its own where that is possible.
 import { spawn } from 'node:child_process'
 import { pinned } from '../measure/cpu.ts'
 import type { Load } from './loads.ts'
 
-export interface Drive {
-  readonly url: string
-  readonly load: Load
-  readonly seconds: number
+export interface Order {
+  readonly servers: readonly { readonly url: string; readonly load: Load }[]
   readonly connections: number
-  readonly processes: number
-  readonly cores: string | undefined
+  /** A second, whatever the answers take; undefined: as many as the connections carry. */
+  readonly rate?: number
+  /** Of each server. */
+  readonly slices: number
+  readonly sliceMs: number
 }
 
-export type ClosedLoopOrder = Omit<Drive, 'processes' | 'cores'>
-
+/** Of a server. */
 export interface Driven {
   readonly requests: number
   readonly seconds: number
@@ -23,41 +22,28 @@ export interface Driven {
   readonly p50Ms: number
   readonly p99Ms: number
   readonly p999Ms: number
+  readonly maxMs: number
+  readonly p99BySlice: readonly number[]
 }
 
-export function run(command: readonly string[]): Promise<string> {
-  const [file = '', ...args] = command
+export interface DriverResult {
+  readonly servers: readonly Driven[]
+  /** From 0 to 1. Close to 1, the latencies at a rate are those of the generator. */
+  readonly generatorBusy: number
+}
+
+const driver = new URL('driver-run.ts', import.meta.url).pathname
+
+export function drive(order: Order, cores: string | undefined): Promise<DriverResult> {
+  const [file = '', ...args] = pinned([process.execPath, '--no-warnings', driver, JSON.stringify(order)], cores)
   return new Promise((resolve, reject) => {
     const child = spawn(file, args, { stdio: ['ignore', 'pipe', 'inherit'] })
     let output = ''
     child.stdout.setEncoding('utf8').on('data', (text: string) => (output += text))
     child.once('error', reject)
     child.once('close', (code) => {
-      if (code === 0) resolve(output)
-      else reject(new Error(`${file} ended with ${code}: ${output}`))
+      if (code === 0) resolve(JSON.parse(output) as DriverResult)
+      else reject(new Error(`the driver ended with ${code}: ${output}`))
     })
   })
-}
-
-const driver = new URL('driver-run.ts', import.meta.url).pathname
-
-export async function drive({ processes, cores, connections, ...rest }: Drive): Promise<Driven> {
-  const order: ClosedLoopOrder = { ...rest, connections: Math.ceil(connections / processes) }
-  const command = pinned([process.execPath, '--no-warnings', driver, JSON.stringify(order)], cores)
-  const outputs = await Promise.all(Array.from({ length: processes }, () => run(command)))
-  return together(outputs.map((output) => JSON.parse(output) as Driven))
-}
-
-/** Of several processes: sums, and the worst latencies. */
-function together(all: readonly Driven[]): Driven {
-  const sum = (pick: (driven: Driven) => number): number => all.reduce((total, driven) => total + pick(driven), 0)
-  const worst = (pick: (driven: Driven) => number): number => Math.max(...all.map(pick))
-  return {
-    requests: sum(({ requests }) => requests),
-    failed: sum(({ failed }) => failed),
-    seconds: worst(({ seconds }) => seconds),
-    p50Ms: worst(({ p50Ms }) => p50Ms),
-    p99Ms: worst(({ p99Ms }) => p99Ms),
-    p999Ms: worst(({ p999Ms }) => p999Ms),
-  }
 }

@@ -3,6 +3,7 @@
 //   npm run bench:links-page
 import { withDatabaseLock } from '../../server/connections/migrate.ts'
 import { listLinks } from '../../server/links/store.ts'
+import { quantile } from '../measure/stats.ts'
 import { openStand } from './stand.ts'
 
 const links = 100
@@ -21,7 +22,7 @@ async function medianMs(work: () => Promise<unknown>): Promise<string> {
     await work()
     ms.push(performance.now() - beganMs)
   }
-  return `${(ms.sort((a, b) => a - b)[Math.floor(rounds / 2)] ?? 0).toFixed(1)} ms`
+  return `${quantile(ms, 0.5).toFixed(1)} ms`
 }
 
 const stand = await openStand()

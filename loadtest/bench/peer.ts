@@ -1,15 +1,7 @@
-// What QuickLink is compared with, each in a process of its own: `node peer.ts net|netClose|http|express|handler <port>`.
+// What QuickLink is compared with, each in a process of its own: `node peer.ts net|netClose|http <port>`.
 // They answer a code that is there with the same 302 and the same headers, and one that is not with the same small page.
-import express from 'express'
 import { createServer as createHttpServer, type RequestListener } from 'node:http'
 import { createServer } from 'node:net'
-import { createCounter } from '../../server/clicks/counter.ts'
-import type { Code, Link } from '../../server/link.ts'
-import { createRedirectHandler } from '../../server/redirect/handler.ts'
-import { Decisions } from '../../server/redirect/outcome.ts'
-import { smallPages } from '../../server/redirect/pages.ts'
-import { copyOf } from '../../server/redirect/tier1-local.ts'
-import { createMetrics } from '../../server/telemetry/metrics.ts'
 
 const location = 'https://example.org/a/page/of/usual/length?from=quicklink'
 const fields = ['Location', location, 'Cache-Control', 'no-store', 'Content-Length', '0']
@@ -57,62 +49,6 @@ function net(port: number, closes: boolean): void {
 }
 const getBegins = 71
 
-function bareExpress(): RequestListener {
-  const app = express()
-  app.disable('x-powered-by')
-  app.set('etag', false)
-  app.get('/:code', redirect)
-  return app
-}
-
-/**
- * QuickLink's own handler, with its metrics and its counting of clicks, behind Express as the last of its routes. In the
- * server a link that tier 1 holds never gets as far; this says what the look-ups before Express spare it.
- */
-function handlerBehindExpress(): RequestListener {
-  const code = 'hot' as Code
-  const link: Link = { code, id: 1, url: location, permanent: false, expiresAtS: null, monthlyHits: null, version: 1 }
-  const metrics = createMetrics()
-  const clicks = createCounter({ maxLinks: 1000, nowMs: Date.now })
-  setInterval(() => clicks.drain(), 1000)
-  const decisions = new Decisions({
-    resolver: { local: () => undefined, ask: () => Promise.resolve({ copy: copyOf(link), source: 'redis' }) },
-    clicks,
-    nowMs: Date.now,
-    hits: {
-      leaseOf: () => undefined,
-      acquire: () => Promise.resolve('granted'),
-      look: () => Promise.resolve('granted'),
-      secondsToMonthEnd: () => 1,
-    },
-    absentCodes: { onNotFound: () => ({ blocked: false, retryAfterS: 0 }) },
-    onShed: () => undefined,
-    onError: () => undefined,
-  })
-  const redirects = createRedirectHandler({
-    decisions,
-    small: smallPages(undefined),
-    clicks,
-    onAnswer: (status, seconds) => {
-      metrics.redirect(status, seconds)
-      metrics.localHit()
-    },
-  })
-  const app = express()
-  app.disable('x-powered-by')
-  app.set('etag', false)
-  app.use('/api/v1', express.Router())
-  app.use('/api', (_req, res) => void res.end())
-  app.use(redirects)
-  return app
-}
-
 const [kind = '', port = ''] = process.argv.slice(2)
-const listeners: Readonly<Record<string, () => RequestListener>> = {
-  http: () => redirect,
-  express: bareExpress,
-  handler: handlerBehindExpress,
-}
-const listener = listeners[kind]?.()
-if (listener === undefined) net(Number(port), kind === 'netClose')
-else createHttpServer(listener).listen(Number(port), '127.0.0.1')
+if (kind === 'http') createHttpServer(redirect).listen(Number(port), '127.0.0.1')
+else net(Number(port), kind === 'netClose')

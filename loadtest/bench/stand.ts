@@ -2,51 +2,30 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { mkdtempSync } from 'node:fs'
-import { get } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { newPassword } from '../../embedded/paths.ts'
 import { postgresUser } from '../../embedded/postgres-binaries.ts'
 import { freePort } from '../../embedded/process.ts'
-import { openPostgres, type Postgres } from '../../server/connections/postgres.ts'
-import {
-  makeRunDir,
-  removeDir,
-  startLocalPostgres,
-  startLocalRedis,
-  type LocalServer,
-} from '../../embedded/temporary.ts'
+import { openPostgres } from '../../server/connections/postgres.ts'
+import { ask } from '../../embedded/ask.ts'
+import { makeRunDir, removeDir, startLocalPostgres, startLocalRedis } from '../../embedded/temporary.ts'
 import { waitFor } from '../../embedded/wait.ts'
+import { opsAt, type Ops } from '../measure/ops.ts'
 
-export interface Stand {
-  readonly postgres: LocalServer
-  readonly redis: LocalServer
-  readonly sql: Postgres
-  startServer(env: Record<string, string>): Promise<BenchServer>
-  close(): Promise<void>
-}
+export type Stand = Awaited<ReturnType<typeof openStand>>
 
-export interface BenchServer {
+export interface BenchServer extends Ops {
   readonly url: string
   readonly opsUrl: string
   readonly pid: number
-  status(): Promise<WorkerStatus[]>
-  /** That left tier 1 so far. */
-  lookups(): Promise<number>
   stop(): Promise<void>
-}
-
-interface WorkerStatus {
-  readonly status: {
-    readonly redis?: { readonly trusted?: boolean }
-    readonly tier1?: { readonly entries: number }
-  } | null
 }
 
 /** As an operator would run them: every commit is on disk before it is acknowledged. */
 const durable = ['fsync=on', 'full_page_writes=on', 'shared_buffers=256MB', 'max_wal_size=1GB']
 
-export async function openStand(): Promise<Stand> {
+export async function openStand() {
   const runDir = makeRunDir(postgresUser())
   const [postgres, redis] = await Promise.all([
     startLocalPostgres({ dir: join(runDir, 'pg'), runDir, superuserPassword: newPassword(), settings: durable }),
@@ -59,12 +38,12 @@ export async function openStand(): Promise<Stand> {
     postgres,
     redis,
     sql,
-    async startServer(env) {
+    async startServer(env: Record<string, string>): Promise<BenchServer> {
       const server = await startServer({ DATABASE_URL: postgres.url, ...env })
       servers.push(server)
       return server
     },
-    async close() {
+    async close(): Promise<void> {
       await Promise.all(servers.map((server) => server.stop()))
       await sql.close()
       await Promise.all([postgres.kill(), redis.kill()])
@@ -90,18 +69,13 @@ async function startServer(env: Record<string, string>): Promise<BenchServer> {
     env: { PATH: process.env['PATH'], ...own, WORKERS: '1', LOG_LEVEL: 'warn', ...env },
     stdio: ['ignore', 'ignore', 'inherit'],
   })
-  const ops = (path: string): Promise<string> => body(`http://127.0.0.1:${opsPort}${path}`)
-  await waitFor(async () => (await ops('/readyz')).includes('"ok"'), { deadlineMs: 30_000 })
+  const opsUrl = `http://127.0.0.1:${opsPort}`
+  await waitFor(async () => (await ask(opsUrl, '/readyz')).text.includes('"ok"'), { deadlineMs: 30_000 })
   return {
     url: `http://127.0.0.1:${port}`,
-    opsUrl: `http://127.0.0.1:${opsPort}`,
+    opsUrl,
     pid: child.pid as number,
-    status: async () => (JSON.parse(await ops('/statusz')) as { workers: WorkerStatus[] }).workers,
-    lookups: async () =>
-      [...(await ops('/metrics')).matchAll(/^quicklink_lookups_total\{.*\} (\d+)/gm)].reduce(
-        (sum, [, n]) => sum + Number(n),
-        0,
-      ),
+    ...opsAt(opsUrl),
     async stop() {
       const ended = new Promise((resolve) => child.once('close', resolve))
       if (child.exitCode === null) {
@@ -112,12 +86,3 @@ async function startServer(env: Record<string, string>): Promise<BenchServer> {
     },
   }
 }
-
-const body = (url: string): Promise<string> =>
-  new Promise((resolve, reject) => {
-    get(url, { agent: false }, (response) => {
-      let text = ''
-      response.setEncoding('utf8').on('data', (chunk: string) => (text += chunk))
-      response.on('end', () => resolve(text))
-    }).on('error', reject)
-  })

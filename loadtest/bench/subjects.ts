@@ -4,10 +4,7 @@ import { checkAnswers } from './check-answers.ts'
 import { cpuSeconds } from '../measure/cpu.ts'
 import { drive, type Driven } from './driver.ts'
 import { browserHeaders, type Load } from './loads.ts'
-import type { SubjectResult } from './results.ts'
-import type { FaultProxy } from '../faults/fault-proxy.ts'
-import { spreadOf } from '../measure/stats.ts'
-import type { BenchServer } from './stand.ts'
+import { spreadOf, type Spread } from '../measure/stats.ts'
 import { floorOf, shapes, type Shape } from './visitors.ts'
 
 export interface Subject {
@@ -21,31 +18,29 @@ export interface Subject {
   readonly around?: <T>(measure: () => Promise<T>) => Promise<T>
 }
 
-export interface Run extends Driven {
+export interface Run {
+  readonly requests: number
+  readonly failed: number
   readonly cpuUs: number
   readonly rps: number
+  readonly p50Ms: number
+  readonly p99Ms: number
+  readonly p999Ms: number
 }
 
-/** Whom visitors of any shape come to. */
-interface Visited {
-  /** As it comes. */
-  readonly raw: BenchServer
-  /** A tier 1 that holds all of what most visitors ask for; a proxy may stand before it. */
-  readonly visitors: BenchServer
-  /** Without Redis, and with a Postgres that can be cut off. */
-  readonly cutOff: BenchServer
-  readonly cut: FaultProxy
+/** Of all repetitions. */
+export type SubjectResult = Readonly<Record<Exclude<keyof Run, 'requests' | 'failed'>, Spread>> & {
+  readonly what: string
+  readonly requests: number
+  readonly failed: number
 }
 
-export interface Servers extends Visited {
-  readonly http: BenchServer
-  readonly noRedis: BenchServer
-  readonly two: BenchServer
-}
+export type Servers = Awaited<ReturnType<typeof startServers>>
+type Visited = Awaited<ReturnType<typeof startVisited>>
 
 const hotByBrowser: Load = { ...hot, headers: browserHeaders }
 
-export async function startServers(arena: Arena): Promise<Servers> {
+export async function startServers(arena: Arena) {
   const { stand, cores } = arena
   const REDIS_URL = stand.redis.url
   // It makes the tables; a Redis that sees the links only now has no news of them to work off.
@@ -59,12 +54,15 @@ export async function startServers(arena: Arena): Promise<Servers> {
   return { ...visited, http, noRedis, two }
 }
 
-/** When there are links. */
-export async function startVisited(arena: Arena): Promise<Visited> {
+/** Whom visitors of any shape come to, when there are links. */
+export async function startVisited(arena: Arena) {
   const REDIS_URL = arena.stand.redis.url
+  /** As it comes. */
   const raw = await arena.quickLink({ REDIS_URL })
+  /** A tier 1 that holds all of what most visitors ask for; a proxy may stand before it. */
   const visitors = await arena.quickLink({ REDIS_URL, LOCAL_CACHE_MAX: '10000', TRUST_PROXY: 'loopback' })
   await Promise.all([raw, visitors].map(trusted))
+  /** Without Redis, and with a Postgres that can be cut off. */
   const { cut, url } = await arena.proxiedPostgres()
   const cutOff = await arena.quickLink({ DATABASE_URL: url })
   return { raw, visitors, cutOff, cut }
@@ -74,9 +72,7 @@ export async function makeSubjects(arena: Arena, servers: Servers): Promise<Subj
   const { raw, http, noRedis, two } = servers
   const net = await arena.peer('net')
   const bare = await arena.peer('http')
-  const express = await arena.peer('express')
-  const handler = await arena.peer('handler')
-  const seen = await visits(arena, shapes, servers, bare, { net, netClose: await arena.peer('netClose') })
+  const seen = await visits(arena, shapes, servers, { http: bare, net, netClose: await arena.peer('netClose') })
   const uniform = (count: number): Load => ({
     paths: { kind: 'uniform', prefix: 'link-', count },
     headers: [],
@@ -97,50 +93,38 @@ export async function makeSubjects(arena: Arena, servers: Servers): Promise<Subj
     { name: 'httpBrowser', what: "bare `node:http`, a browser's headers", server: bare, load: hotByBrowser },
     { name: 'rawBrowser', what: "QuickLink, front door, a browser's headers", server: raw, load: hotByBrowser },
     { name: 'frontHttpBrowser', what: "QuickLink, `FRONT_DOOR=http`, a browser's headers", server: http, load: hotByBrowser },
-    { name: 'express', what: 'bare Express', server: express, load: hot },
-    { name: 'handler', what: "QuickLink's handler behind Express, no look-up before it", server: handler, load: hot },
     { name: 'tier2', what: `QuickLink, tier-2 hit, uniform over ${warmCount} codes`, server: raw, load: uniform(warmCount) },
     { name: 'tier3', what: `QuickLink, Redis off, uniform over ${linkCount} codes`, server: noRedis, load: uniform(linkCount) },
     { name: 'scan', what: 'QuickLink, distinct absent codes (404)', server: raw, load: { paths: { kind: 'distinct', prefix: 'no-' }, headers: [], status: 404 } },
     { name: 'create', what: 'QuickLink, create a link (API)', server: raw, load: create },
     { name: 'two', what: 'QuickLink, tier-1 hit, front door, 2 workers', server: two, load: hot, spread: true },
-    ...seen.flatMap(({ ours, http: beside, net: floor }) => [ours, beside, ...(floor ? [floor] : [])]),
+    ...seen,
   ] // prettier-ignore
 }
 
-/** A shape of request, as QuickLink and its floors are asked it. */
-export interface Visit {
-  readonly shape: Shape
-  readonly ours: Subject
-  readonly http: Subject
-  /** Not behind a proxy, which does not ask all that it is asked. */
-  readonly net: Subject | undefined
-}
-
+/** Each shape of request, as QuickLink is asked it and its floors are: no bare socket behind a proxy, which does not ask all that it is asked. */
 export async function visits(
   arena: Arena,
   some: readonly Shape[],
   servers: Visited,
-  bare: Contestant,
-  floors?: { net: Contestant; netClose: Contestant },
-): Promise<Visit[]> {
+  floors: { http: Contestant; net?: Contestant; netClose?: Contestant },
+): Promise<Subject[]> {
   const { cut } = servers
   const away: Subject['around'] = async (measure) => {
     await cut.refuse()
     return measure().finally(() => cut.pass())
   }
-  const made: Visit[] = []
+  const made: Subject[] = []
   for (const shape of some) {
     const { name, what, load, server = 'visitors', proxy } = shape
     const reach = (contestant: Contestant): Promise<Contestant> | Contestant =>
       proxy === undefined ? contestant : arena.behind(proxy, contestant)
-    const net = proxy === undefined ? floors?.[load.closes ? 'netClose' : 'net'] : undefined
-    made.push({
-      shape,
-      ours: { name, what: `QuickLink: ${what}`, server: await reach(servers[server]), load, ...(server === 'cutOff' ? { around: away } : {}) },
-      http: { name: floorOf('http', shape), what: `bare \`node:http\`: ${what}`, server: await reach(bare), load },
-      net: net && { name: floorOf('net', shape), what: `bare socket: ${what}`, server: net, load },
-    }) // prettier-ignore
+    const net = proxy === undefined ? floors[load.closes ? 'netClose' : 'net'] : undefined
+    made.push(
+      { name, what: `QuickLink: ${what}`, server: await reach(servers[server]), load, ...(server === 'cutOff' ? { around: away } : {}) },
+      { name: floorOf('http', shape), what: `bare \`node:http\`: ${what}`, server: await reach(floors.http), load },
+      ...(net === undefined ? [] : [{ name: floorOf('net', shape), what: `bare socket: ${what}`, server: net, load }]),
+    ) // prettier-ignore
   }
   return made
 }
@@ -156,23 +140,35 @@ export async function checkAll(subjects: readonly Subject[]): Promise<void> {
 export async function measure(arena: Arena, { server, load, spread, around }: Subject, seconds: number): Promise<Run> {
   const once = async (): Promise<Run> => {
     const beforeS = cpuSeconds(server.pid)
-    const driven = await drive({
-      url: server.url,
-      load,
-      seconds,
-      connections: 64,
-      processes: spread ? 2 : 1,
-      cores: spread ? arena.cores?.all : arena.cores?.generator,
-    })
+    const order = {
+      servers: [{ url: server.url, load }],
+      connections: spread ? 32 : 64,
+      slices: 1,
+      sliceMs: seconds * 1000,
+    }
+    const cores = spread ? arena.cores?.all : arena.cores?.generator
+    const all = await Promise.all(Array.from({ length: spread ? 2 : 1 }, () => drive(order, cores)))
     const cpuS = cpuSeconds(server.pid) - beforeS
-    return { ...driven, cpuUs: (cpuS * 1e6) / driven.requests, rps: driven.requests / driven.seconds }
+    const driven = all.flatMap(({ servers }) => servers)
+    const sum = (of: (one: Driven) => number): number => driven.reduce((total, one) => total + of(one), 0)
+    // Of several generators: sums, and the worst latencies.
+    const worst = (of: (one: Driven) => number): number => Math.max(...driven.map(of))
+    const requests = sum(({ requests }) => requests)
+    return {
+      requests,
+      failed: sum(({ failed }) => failed),
+      cpuUs: (cpuS * 1e6) / requests,
+      rps: requests / worst(({ seconds }) => seconds),
+      p50Ms: worst(({ p50Ms }) => p50Ms),
+      p99Ms: worst(({ p99Ms }) => p99Ms),
+      p999Ms: worst(({ p999Ms }) => p999Ms),
+    }
   }
   return around === undefined ? once() : around(once)
 }
 
-export function summarise(what: string, runs: readonly Run[]): SubjectResult {
+function summarise(what: string, runs: readonly Run[]): SubjectResult {
   const of = (pick: (run: Run) => number) => spreadOf(runs.map(pick))
-  const sum = (pick: (run: Run) => number): number => runs.reduce((total, run) => total + pick(run), 0)
   return {
     what,
     cpuUs: of(({ cpuUs }) => cpuUs),
@@ -180,8 +176,8 @@ export function summarise(what: string, runs: readonly Run[]): SubjectResult {
     p50Ms: of(({ p50Ms }) => p50Ms),
     p99Ms: of(({ p99Ms }) => p99Ms),
     p999Ms: of(({ p999Ms }) => p999Ms),
-    requests: sum(({ requests }) => requests),
-    failed: sum(({ failed }) => failed),
+    requests: runs.reduce((sum, { requests }) => sum + requests, 0),
+    failed: runs.reduce((sum, { failed }) => sum + failed, 0),
   }
 }
 

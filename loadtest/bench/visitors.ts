@@ -2,7 +2,9 @@
 import { hot } from './arena.ts'
 import { browserHeaders, type Load } from './loads.ts'
 import { isInstalled, type ProxyName } from './proxies.ts'
-import type { VisitorRow, Result } from './results.ts'
+import { checkOf, type Check, type Table } from '../report/report.ts'
+import { short } from '../report/text.ts'
+import type { SubjectResult } from './subjects.ts'
 
 export interface Shape {
   readonly name: string
@@ -43,7 +45,7 @@ export const shapes: readonly Shape[] = all.filter(({ proxy }) => proxy === unde
 export const missingShapes = all.length - shapes.length
 
 /** Whatever QuickLink knows in tier 1, within this of a bare socket that answers the same requests. */
-export const atMostToNet = 1.25
+const atMostToNet = 1.25
 
 export const floorOf = (floor: 'net' | 'http', { name }: Shape): string => `${floor} ${name}`
 
@@ -54,14 +56,54 @@ export const visitorNames: readonly string[] = shapes.flatMap((shape) => [
   floorOf('net', shape),
 ])
 
-export function visitorRows(subjects: Result['subjects']): VisitorRow[] {
+/** What one shape of request costs, beside the two floors. */
+interface Row extends Shape {
+  readonly cpuUs: number
+  readonly requests: number
+  readonly failed: number
+  readonly toHttp: number
+  /** Behind a proxy there is no bare socket. */
+  readonly toNet: number | undefined
+}
+
+export function visitorRows(subjects: Readonly<Record<string, SubjectResult>>): Row[] {
+  const cpuOf = (name: string): number | undefined => subjects[name]?.cpuUs.median
   return shapes.flatMap((shape) => {
-    const { what, atMost: wanted = null } = shape
-    const [ours, http, net] = [subjects[shape.name], subjects[floorOf('http', shape)], subjects[floorOf('net', shape)]]
-    if (ours === undefined || http === undefined) return []
-    const [cpuUs, httpUs, netUs] = [ours.cpuUs.median, http.cpuUs.median, net?.cpuUs.median]
-    const toNet = netUs === undefined ? null : cpuUs / netUs
-    const netToHttp = netUs === undefined ? null : netUs / httpUs
-    return [{ what, cpuUs, toHttp: cpuUs / httpUs, wanted, netToHttp, toNet, failed: ours.failed }]
+    const [ours, httpUs, netUs] = [subjects[shape.name], cpuOf(floorOf('http', shape)), cpuOf(floorOf('net', shape))]
+    if (ours === undefined || httpUs === undefined) return []
+    const { requests, failed } = ours
+    const cpuUs = ours.cpuUs.median
+    return [{ ...shape, cpuUs, requests, failed, toHttp: cpuUs / httpUs, toNet: netUs && cpuUs / netUs }]
   })
 }
+
+const dearest = 'each of these ÷ a bare socket that answers the same, at most'
+
+export function visitorChecks(subjects: Readonly<Record<string, SubjectResult>>): Check[] {
+  // What the shapes with a target ask for is in tier 1.
+  const wanted = visitorRows(subjects).filter(({ atMost }) => atMost !== undefined)
+  const toNets = wanted.flatMap(({ toNet }) => toNet ?? [])
+  return [
+    ...wanted.map(({ what, toHttp, atMost }) => checkOf(`${what} ÷ bare \`node:http\``, toHttp, { atMost })),
+    ...(toNets.length === 0 ? [] : [checkOf(dearest, Math.max(...toNets), { atMost: atMostToNet })]),
+  ]
+}
+
+export const visitorsTable = (subjects: Readonly<Record<string, SubjectResult>>): Table => ({
+  title: 'What visitors send',
+  note:
+    'CPU per request, medians; each shape beside a bare `node:http` server and a bare socket that answer the same requests. ' +
+    'The tier 1 holds 10,000 links where nothing else is said. Wanted of the bare socket: at most ' +
+    `${atMostToNet}, where QuickLink knows the link. Behind a proxy, it is the work of the server alone.`,
+  head: ['what comes', 'CPU µs', '÷ bare `node:http`', 'wanted', '÷ bare socket', 'failed'],
+  rows: visitorRows(subjects).map(({ what, cpuUs, toHttp, atMost, toNet = NaN, failed }) => [
+    what,
+    short(cpuUs),
+    judged(toHttp, atMost),
+    atMost === undefined ? '' : `≤ ${atMost}`,
+    judged(toNet, atMost && atMostToNet),
+    failed,
+  ]),
+})
+
+const judged = (figure: number, atMost = Infinity): string => (figure > atMost ? `**${short(figure)}**` : short(figure))

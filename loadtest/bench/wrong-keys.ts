@@ -4,6 +4,7 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import { guess } from './guessers.ts'
+import { quantile } from '../measure/stats.ts'
 import { openStand } from './stand.ts'
 
 const calls = 55
@@ -26,8 +27,7 @@ async function honest(url: string, key: string): Promise<string> {
     await pause(everyMs)
   }
   await Promise.all(under)
-  ms.sort((a, b) => a - b)
-  const at = (share: number): string => `${(ms[Math.ceil(share * ms.length) - 1] ?? 0).toFixed(0)} ms`
+  const at = (share: number): string => `${quantile(ms, share).toFixed(0)} ms`
   return `${statuses[200] ?? 0} of ${calls} answered 200; p50 ${at(0.5)}, p99 ${at(0.99)}`
 }
 

@@ -1,12 +1,10 @@
 // Several drills as one report: a line for each.
-import { readBuild } from '../../server/telemetry/build.ts'
-import { judge, type Report } from '../report/report.ts'
-import { short } from '../report/text.ts'
+import { figureText, makeReport, type Report } from '../report/report.ts'
 
 const rowOf = ({ name, verdict, checks, figures }: Report): (string | number)[] => {
   const figure = (what: string): string => {
     const found = figures.find(({ name }) => name === what)
-    return found ? `${short(found.value)} ${found.unit}`.trim() : '–'
+    return found ? figureText(found) : '–'
   }
   return [
     name,
@@ -33,25 +31,23 @@ export function summarise(reports: readonly Report[], name: string): Report {
     .filter(({ verdict }) => verdict === 'INCONCLUSIVE')
     .map(({ name, reasons }) => `${name} is inconclusive: ${reasons.join(' ')}`)
   const certain = checks.map(({ claim }) => claim)
-  return {
-    kind: 'drill',
-    name,
-    title: `${reports.length} drills, one after the other, each on a QuickLink of its own.`,
-    at: reports[0]?.at ?? new Date().toISOString(),
-    commit: readBuild().commit,
-    ...judge(checks, doubts, certain),
-    checks,
-    phases: [],
-    marks: [],
-    figures: [],
-    charts: [],
-    tables: [
-      {
-        title: 'Drills',
-        head: ['drill', 'verdict', 'promises kept', 'answers', 'wrong', '503', 'p99 in the fault', 'heal to steady'],
-        rows: reports.map(rowOf),
-      },
-    ],
-    environment: reports[0]?.environment ?? {},
-  }
+  return makeReport(
+    {
+      kind: 'drill',
+      name,
+      title: `${reports.length} drills, one after the other, each on a QuickLink of its own.`,
+      at: reports[0]?.at ?? new Date().toISOString(),
+      checks,
+      tables: [
+        {
+          title: 'Drills',
+          head: ['drill', 'verdict', 'promises kept', 'answers', 'wrong', '503', 'p99 in the fault', 'heal to steady'],
+          rows: reports.map(rowOf),
+        },
+      ],
+      environment: reports[0]?.environment ?? {},
+    },
+    doubts,
+    certain,
+  )
 }

@@ -1,4 +1,6 @@
 // Redis and Postgres as containers, and a door into an appliance whose networks have none.
+import { spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
 import { docker } from '../../appliance/compose.ts'
 import { Refusal, projectDir } from '../../embedded/paths.ts'
 import { until } from '../../embedded/wait.ts'
@@ -101,4 +103,31 @@ async function removedAll(kind: keyof typeof listing, labels: readonly string[])
   )
   const ids = lists.flatMap(({ text }) => text.split('\n').filter((id) => id !== ''))
   return ids.length === 0 || (await docker([kind, 'rm', ...removal[kind], ...ids])).code === 0
+}
+
+/** A container's first process, as this machine's kernel sees it. */
+interface First {
+  readonly pid: string
+  readonly id: string
+}
+const known = new Map<string, First>()
+
+/** By name or id, for its CPU; undefined where the engine runs in a machine of its own. Asks Docker only when it was started since. */
+export function pidOfContainer(container: string): number | undefined {
+  const last = known.get(container)
+  if (last !== undefined && isHere(last)) return Number(last.pid)
+  const { stdout } = spawnSync('docker', ['inspect', '-f', '{{.State.Pid}} {{.Id}}', container], { encoding: 'utf8' })
+  const [pid = '', id = ''] = stdout.trim().split(' ')
+  if (id === '' || !isHere({ pid, id })) return undefined
+  known.set(container, { pid, id })
+  return Number(pid)
+}
+
+/** A number from another machine may be somebody else's here. */
+function isHere({ pid, id }: First): boolean {
+  try {
+    return readFileSync(`/proc/${pid}/cgroup`, 'utf8').includes(id)
+  } catch {
+    return false
+  }
 }

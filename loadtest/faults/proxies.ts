@@ -1,6 +1,6 @@
 // The fault proxies between QuickLink and what it depends on, in a process of their own (proxies-run.ts).
-import { request } from 'node:http'
 import { join } from 'node:path'
+import { ask } from '../../embedded/ask.ts'
 import { start } from '../../embedded/daemon.ts'
 import { waitFor } from '../../embedded/wait.ts'
 import type { Address } from './fault-proxy.ts'
@@ -39,16 +39,16 @@ export async function startProxies<Name extends string>(
   targets: Readonly<Record<Name, Address>>,
 ): Promise<Proxies<Name> & { readonly pid: number }> {
   const control = join(dir, 'proxies.sock')
-  const order: ProxiesOrder = { control, targets }
+  const told: ProxiesOrder = { control, targets }
   const child = await start({
     file: process.execPath,
-    args: ['--no-warnings', proxiesFile, JSON.stringify(order)],
+    args: ['--no-warnings', proxiesFile, JSON.stringify(told)],
     cwd: dir,
     env: { PATH: process.env['PATH'] },
     logFile: join(dir, 'proxies.log'),
     detached: true,
   })
-  const report = async (): Promise<Reports<Name>> => JSON.parse(await ask(control, 'GET', '/')) as Reports<Name>
+  const report = async (): Promise<Reports<Name>> => JSON.parse(await order(control, 'GET', '/')) as Reports<Name>
   const ready = await waitFor(report, { deadlineMs: 10_000, everyMs: 20 })
   const ports = Object.fromEntries(Object.entries<ProxyReport>(ready).map(([name, { port }]) => [name, port]))
   return { pid: child.pid, ports: ports as Record<Name, number>, set: setter(control) }
@@ -58,29 +58,18 @@ export async function startProxies<Name extends string>(
 export const setter =
   (control: Control): Proxies<string>['set'] =>
   async (name, mode, ms = 0) => {
-    await ask(control, 'POST', `/${name}/${mode}?ms=${ms}`)
+    await order(control, 'POST', `/${name}/${mode}?ms=${ms}`)
   }
 
 /** For whoever heals without having started them. Harmless when they pass already. */
 export async function healProxies(control: Control): Promise<void> {
-  const names = Object.keys(JSON.parse(await ask(control, 'GET', '/')) as object)
-  for (const name of names) await ask(control, 'POST', `/${name}/pass`)
+  const names = Object.keys(JSON.parse(await order(control, 'GET', '/')) as object)
+  for (const name of names) await order(control, 'POST', `/${name}/pass`)
 }
 
-function ask(control: Control, method: string, path: string): Promise<string> {
-  const at = typeof control === 'string' ? { socketPath: control } : { host: '127.0.0.1', port: control }
-  return new Promise((resolve, reject) => {
-    const asked = request({ ...at, method, path, timeout: 2000 }, (response) => {
-      let text = ''
-      response.setEncoding('utf8').on('data', (chunk: string) => (text += chunk))
-      response.on('error', reject)
-      response.on('end', () => {
-        if (response.statusCode === 200) resolve(text)
-        else reject(new Error(text))
-      })
-    })
-    asked.on('timeout', () => asked.destroy(new Error('the fault proxies do not answer')))
-    asked.on('error', reject)
-    asked.end()
-  })
+async function order(control: Control, method: string, path: string): Promise<string> {
+  const to = typeof control === 'string' ? control : `http://127.0.0.1:${control}`
+  const { status, text } = await ask(to, path, { method, timeoutMs: 2000 })
+  if (status !== 200) throw new Error(text)
+  return text
 }

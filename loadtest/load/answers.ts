@@ -1,7 +1,7 @@
 // What k6 heard, from its CSV: by second as it comes, and by phase and flow for the figures.
-import { Latencies } from '../measure/stats.ts'
+import { Latencies, quantile } from '../measure/stats.ts'
 
-export interface Second {
+export interface Second extends Readonly<Counts> {
   /** Since the first answer. */
   readonly atS: number
   readonly phase: string
@@ -10,30 +10,32 @@ export interface Second {
   readonly p50Ms: number
   readonly p99Ms: number
   readonly maxMs: number
-  readonly statuses: Readonly<Record<string, number>>
-  readonly wrong: number
-  readonly failed: number
-  readonly dropped: number
 }
 
-interface Group {
+interface Counts {
+  readonly statuses: Record<string, number>
+  wrong: number
+  failed: number
+  dropped: number
+}
+
+interface Group extends Counts {
   readonly phase: string
   readonly flow: string
   readonly latencies: Latencies
-  readonly statuses: Record<string, number>
-  wrong: number
-  failed: number
-  dropped: number
 }
 
-interface OpenSecond {
+interface OpenSecond extends Counts {
   readonly latencies: number[]
-  readonly statuses: Record<string, number>
   readonly phases: Record<string, number>
   answers: number
-  wrong: number
-  failed: number
-  dropped: number
+}
+
+/** What else k6 counts. */
+const counters: Readonly<Record<string, 'wrong' | 'failed' | 'dropped'>> = {
+  wrong_answers: 'wrong',
+  failed_answers: 'failed',
+  dropped_iterations: 'dropped',
 }
 
 /** Samples come in no order, but not later than this. */
@@ -64,21 +66,11 @@ export class Answers {
   /** metric_name,timestamp,metric_value,status,extra_tags,metadata */
   readonly line = (line: string): void => {
     const [metric = '', time = '', value = '', status = '', tags = ''] = line.split(',', 5)
-    switch (metric) {
-      case 'http_req_duration':
-        return this.#answer(this.#secondOf(Number(time)), this.#groupOf(tags), Number(value), status)
-      case 'wrong_answers':
-        this.#secondOf(Number(time)).wrong += Number(value)
-        this.#groupOf(tags).wrong += Number(value)
-        return
-      case 'failed_answers':
-        this.#secondOf(Number(time)).failed += Number(value)
-        this.#groupOf(tags).failed += Number(value)
-        return
-      case 'dropped_iterations':
-        this.#secondOf(Number(time)).dropped += Number(value)
-        this.#groupOf(tags).dropped += Number(value)
-    }
+    const counter = counters[metric]
+    if (counter === undefined && metric !== 'http_req_duration') return
+    const [second, group] = [this.#secondOf(Number(time)), this.#groupOf(tags)]
+    if (counter === undefined) return this.#answer(second, group, Number(value), status)
+    for (const counts of [second, group]) counts[counter] += Number(value)
   }
 
   complaint(text: string): void {
@@ -127,11 +119,8 @@ export class Answers {
   #close(atS: number): void {
     const { latencies, phases, ...counts } = this.#open.get(atS)!
     this.#open.delete(atS)
-    latencies.sort((a, b) => a - b)
-    const at = (share: number): number =>
-      latencies[Math.min(latencies.length - 1, Math.floor(share * latencies.length))] ?? NaN
     const [phase = ''] = Object.entries(phases).sort((a, b) => b[1] - a[1])[0] ?? []
-    const second: Second = { atS, phase, p50Ms: at(0.5), p99Ms: at(0.99), maxMs: at(1), ...counts } // prettier-ignore
+    const second: Second = { atS, phase, p50Ms: quantile(latencies, 0.5), p99Ms: quantile(latencies, 0.99), maxMs: quantile(latencies, 1), ...counts } // prettier-ignore
     this.seconds.push(second)
     this.#onSecond(second)
   }

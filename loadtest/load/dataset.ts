@@ -3,7 +3,8 @@
 import { Refusal } from '../../embedded/paths.ts'
 import { waitFor } from '../../embedded/wait.ts'
 import { codeOf, destinationOf } from '../k6/lib/world.ts'
-import type { Database, Target, WorkerStatus } from './target.ts'
+import type { Worker } from '../measure/ops.ts'
+import type { Database, Target } from './target.ts'
 
 /** What every code of a load test begins with; a run adds its time, so that no cache knows its codes. */
 export const family = 'ql-load-'
@@ -62,10 +63,9 @@ export async function removeLinks(database: Database): Promise<void> {
  */
 export async function settled({ status }: Pick<Target, 'status'>): Promise<void> {
   if (status === undefined) return
-  const isCalm = ({ redis, postgres }: NonNullable<WorkerStatus['status']>): boolean =>
-    postgres?.breaker !== 'open' && (redis?.tier === 'off' || (redis?.trusted === true && redis.breaker !== 'open'))
-  const calm = async (): Promise<boolean> =>
-    (await status()).every((worker) => worker.status !== null && isCalm(worker.status))
+  const isCalm = ({ redis, postgres }: Worker): boolean =>
+    postgres.breaker !== 'open' && (redis.tier === 'off' || (redis.trusted && redis.breaker !== 'open'))
+  const calm = async (): Promise<boolean> => (await status()).every((worker) => worker !== null && isCalm(worker))
   let times = 0
   await waitFor(async () => ((await calm()) ? ++times : (times = 0)) >= 8, { deadlineMs: 120_000, everyMs: 100 })
 }

@@ -5,7 +5,7 @@ import { existsSync } from 'node:fs'
 import { totalmem } from 'node:os'
 import { Refusal, projectDir } from '../../embedded/paths.ts'
 import { onPath } from '../../embedded/redis-process.ts'
-import { pidOfContainer } from './containers.ts'
+import { pidOfContainer } from '../faults/containers.ts'
 
 /** What the scripts read (loadtest/k6/lib). Nothing secret stands in a command line. */
 export type K6Env = Readonly<Record<string, string>>

@@ -1,19 +1,15 @@
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { expect, test } from 'vitest'
 import { placesIn } from '../../embedded/paths.ts'
 import { destinationOf, randomOf, zipf } from '../k6/lib/world.ts'
-import type { Report } from '../report/report.ts'
+import type { Worker } from '../measure/ops.ts'
 import { Answers } from './answers.ts'
-import { compareReports } from '../report/compare.ts'
 import { linksIn, settled } from './dataset.ts'
 import { checksOf, noFaultsOf } from './judge.ts'
 import { secondsOf, thresholdsOf } from './k6.ts'
 import { findK6 } from './k6-program.ts'
 import type { Measured } from './measured.ts'
-import { annotate } from './publish.ts'
 import { usualP99 } from './scenario.ts'
-import { findTarget, type WorkerStatus } from './target.ts'
+import { findTarget } from './target.ts'
 
 test('popularity is as Zipf says: the first link has its share, and every link its turn', () => {
   const links = 1000
@@ -97,10 +93,10 @@ test('a 503 while the machine stood still proves nothing; one without that, and 
 })
 
 test('a run begins when no breaker is open and Redis is trusted, and not before', async () => {
-  const of = (trusted: boolean, breaker: string): WorkerStatus[] => [
-    { status: { redis: { trusted, breaker }, postgres: { breaker: 'closed' } } },
+  const of = (trusted: boolean, breaker: string): Worker[] => [
+    { redis: { tier: 'on', ready: true, trusted, breaker }, postgres: { breaker: 'closed' }, tier1: { entries: 0 } },
   ]
-  const states = [of(false, 'closed'), of(true, 'open'), [{ status: null }], of(true, 'half_open')]
+  const states = [of(false, 'closed'), of(true, 'open'), [null], of(true, 'half_open')]
   let asked = 0
   await settled({ status: () => Promise.resolve(states[Math.min(asked++, states.length - 1)]!) })
   expect(asked).toBeGreaterThanOrEqual(states.length)
@@ -137,48 +133,6 @@ test('DATASET is a number of links, in thousands or millions too, and nothing el
 })
 
 test("Go's durations", () => expect(['1m30s', '500ms', '1h0m0s', '3s'].map(secondsOf)).toEqual([90, 0.5, 3600, 3]))
-
-const report = (p99: number, share: number): Report => ({
-  kind: 'load', name: 'steady', title: 'A day.', at: '2030-01-02T03:04:05Z', commit: 'abc', verdict: 'PASS',
-  reasons: [], checks: [], phases: [{ name: 'baseline', fromS: 3, toS: 63 }], marks: [], charts: [], tables: [],
-  environment: { RATE: p99 },
-  figures: [
-    { name: 'p99', value: p99, unit: 'ms', better: 'less' },
-    { name: 'tier 1', value: share, unit: '%', better: 'more' },
-  ],
-}) // prettier-ignore
-
-test('a figure is worse when it moved the wrong way, beyond noise', () => {
-  expect(compareReports(report(10, 90), report(11, 95)).worse).toBe(0)
-  const { text, worse } = compareReports(report(10, 90), report(20, 120))
-  expect(worse).toBe(1)
-  expect(text).toContain('| p99 | 10 ms | 20 ms | 2 | worse |')
-  expect(text).toContain('| tier 1 | 90 % | 120 % | 1.33 | better |')
-  expect(text).toContain('differ in more than the code: RATE.')
-})
-
-test('a run is a region in Grafana, and a Grafana that is away is no harm', async () => {
-  let heard: unknown
-  const server = createServer((request, response) => {
-    void request.toArray().then((chunks) => {
-      heard = {
-        url: request.url,
-        who: request.headers.authorization,
-        body: JSON.parse(Buffer.concat(chunks).toString()),
-      }
-      response.end('{}')
-    })
-  })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  expect(await annotate({ url, authorization: 'Bearer x' }, report(1, 1))).toBe(true)
-  const time = Date.parse('2030-01-02T03:04:05Z')
-  const body = { time, timeEnd: time + 63_000, tags: ['quicklink', 'load', 'steady'], text: 'PASS: steady. A day.' }
-  expect(heard).toEqual({ url: '/api/annotations', who: 'Bearer x', body })
-  server.closeAllConnections()
-  await new Promise((resolve) => server.close(resolve))
-  expect(await annotate({ url, authorization: 'Bearer x' }, report(1, 1))).toBe(false)
-})
 
 test('a stranger is loaded only if somebody says that he may be', async () => {
   const places = placesIn('there-is-none')

@@ -2,12 +2,13 @@
 // RATE, SECONDS, DATASET (links), SEED, ZIPF (exponent) change it; SHORT=yes is a short form, NAME=all every one.
 import { Refusal } from '../../embedded/paths.ts'
 import { placesFrom } from '../../embedded/up.ts'
+import { annotate, regionOf } from '../report/grafana.ts'
 import { exitCodes, type Report, type Verdict } from '../report/report.ts'
 import { writeReport } from '../report/write.ts'
 import { findCapacity } from './capacity.ts'
 import { linksIn } from './dataset.ts'
 import { findK6 } from './k6-program.ts'
-import { annotate, findGrafana, whileReceiving } from './publish.ts'
+import { findGrafana, whileReceiving } from './publish.ts'
 import { quick } from './quick.ts'
 import { runScenario, type Order } from './run.ts'
 import { scenarios } from './scenarios.ts'
@@ -59,7 +60,7 @@ async function load(name: string, target: Target): Promise<Verdict> {
   tell(report)
   say(`The report: ${writeReport(report)}/report.html\n`)
   const grafana = await findGrafana(env, target.what === inDocker)
-  if (grafana !== undefined && !(await annotate(grafana, report))) say('Grafana did not take the annotation.')
+  if (grafana !== undefined && !(await annotate(grafana, regionOf(report)))) say('Grafana did not take the annotation.')
   return report.verdict
 }
 

@@ -2,7 +2,7 @@
 // up, or named: GRAFANA_URL with GRAFANA_TOKEN, PROMETHEUS_WRITE_URL (…/api/v1/write).
 import { composed } from '../../appliance/compose.ts'
 import { grafanaPassword } from '../../appliance/docker.ts'
-import type { Report } from '../report/report.ts'
+import { basic, type Grafana } from '../report/grafana.ts'
 
 /**
  * The appliance's Prometheus takes figures from others only meanwhile: whoever reaches it may write, without a password. What
@@ -19,30 +19,10 @@ export async function whileReceiving<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-interface Grafana {
-  readonly url: string
-  readonly authorization: string
-}
-
 export async function findGrafana(env: NodeJS.ProcessEnv, inDocker: boolean): Promise<Grafana | undefined> {
   const { GRAFANA_URL: url, GRAFANA_TOKEN: token } = env
   if (url && token) return { url, authorization: `Bearer ${token}` }
   if (!inDocker) return undefined
   const password = await grafanaPassword()
-  const authorization = `Basic ${Buffer.from(`admin:${password}`).toString('base64')}`
-  return { url: `http://127.0.0.1:${env['GRAFANA_PORT'] || '3000'}`, authorization }
-}
-
-/** False: Grafana did not take it. No run fails because of that. */
-export async function annotate({ url, authorization }: Grafana, report: Report): Promise<boolean> {
-  const { kind, name, verdict, title, at, phases } = report
-  const time = Date.parse(at)
-  const timeEnd = time + 1000 * Math.max(0, ...phases.map(({ toS }) => toS))
-  const body = JSON.stringify({ time, timeEnd, tags: ['quicklink', kind, name], text: `${verdict}: ${name}. ${title}` })
-  const headers = { Authorization: authorization, 'Content-Type': 'application/json' }
-  try {
-    return (await fetch(`${url}/api/annotations`, { method: 'POST', headers, body, signal: AbortSignal.timeout(5000) })).ok // prettier-ignore
-  } catch {
-    return false
-  }
+  return { url: `http://127.0.0.1:${env['GRAFANA_PORT'] || '3000'}`, authorization: basic(password) }
 }

@@ -1,9 +1,8 @@
 // A first look by autocannon: as fast as a few connections go, every answer checked, nothing to install. A closed loop: it
 // says how much, and not how long a visitor waits (docs/decisions/0011-load-tests.md).
 import autocannon from 'autocannon'
-import { readBuild } from '../../server/telemetry/build.ts'
 import { codeOf, destinationOf, randomOf, zipf } from '../k6/lib/world.ts'
-import { judge, type Check, type Report } from '../report/report.ts'
+import { makeReport, type Check, type Report } from '../report/report.ts'
 import { withLinks, type Order } from './run.ts'
 
 const different = 500
@@ -31,25 +30,19 @@ export async function quick(order: Omit<Order, 'k6'>, say: (line: string) => voi
       { claim: 'wrong or failed answers', promised: '0', measured: String(wrong), ok: wrong === 0 },
       { claim: 'requests without an answer', promised: '0', measured: String(result.errors), ok: result.errors === 0 },
     ]
-    return {
+    return makeReport({
       kind: 'load',
       name: 'quick',
       title: `As fast as ${connections} connections of autocannon go, for ${seconds} s.`,
       at,
-      commit: readBuild().commit,
-      ...judge(checks, []),
       checks,
-      phases: [],
-      marks: [],
-      charts: [],
-      tables: [],
       figures: [
         { name: 'answers', value: answered / seconds, unit: '/s', better: 'more' },
         { name: 'p50 of visitors', value: p50, unit: 'ms', better: 'less' },
         { name: 'p99 of visitors', value: p99, unit: 'ms', better: 'less' },
         { name: 'slowest', value: max, unit: 'ms', better: 'less' },
       ],
-      environment: { target: order.target.what, links, seed, node: process.versions.node },
-    }
+      environment: { target: order.target.what, links, seed },
+    })
   })
 }

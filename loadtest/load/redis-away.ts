@@ -4,9 +4,9 @@ import type { Check } from '../report/report.ts'
 import { short } from '../report/text.ts'
 import { growthIn, secondsAt, type Measured } from './measured.ts'
 import { totalOf } from './sampler.ts'
-import { atMost, phaseOf, type Live } from './scenario.ts'
+import { atMost, phaseOf, type ScenarioContext } from './scenario.ts'
 
-export async function stopRedis({ target, phase, at, mark, note }: Live): Promise<void> {
+export async function stopRedis({ target, phase, at, mark, note }: ScenarioContext): Promise<void> {
   const redis = target.redisService
   if (redis === undefined) return
   const { fromS, toS } = phase('fault')
@@ -32,20 +32,20 @@ export function redisDownChecks(measured: Measured): Check[] {
 /** Of each second, the part in which Postgres answers nobody about links, and so carries less than comes. */
 const busy = { ofS: 0.75, everyMs: 1000 }
 
-export async function overload(live: Live): Promise<void> {
-  const { database, redisService } = live.target
+export async function overload(context: ScenarioContext): Promise<void> {
+  const { database, redisService } = context.target
   if (database === undefined || redisService === undefined) return
-  const { fromS, toS } = live.phase('fault')
+  const { fromS, toS } = context.phase('fault')
   const lock = `do $$ begin lock table links in access exclusive mode; perform pg_sleep(${busy.ofS}); end $$`
   let isOver = false
   const inTheWay = async (): Promise<void> => {
-    await live.at(fromS)
-    live.mark('Postgres has little time')
+    await context.at(fromS)
+    context.mark('Postgres has little time')
     while (!isOver) await Promise.all([database.query(lock), pause(busy.everyMs)])
   }
-  const end = live.at(toS - busy.ofS).then(() => (isOver = true))
+  const end = context.at(toS - busy.ofS).then(() => (isOver = true))
   try {
-    await Promise.all([inTheWay(), stopRedis(live), end])
+    await Promise.all([inTheWay(), stopRedis(context), end])
   } finally {
     isOver = true
   }
@@ -58,7 +58,7 @@ export function shedChecks(measured: Measured): Check[] {
   const count = refused.reduce((sum, { statuses }) => sum + (statuses['503'] ?? 0), 0)
   return [
     { claim: 'it was more than Postgres could answer: refusals', promised: '> 0', measured: String(count), ok: count > 0 }, // prettier-ignore
-    atMost('seconds until nobody was refused any more', after === undefined ? 0 : after.atS + 1 - toS, 10, ' s'),
+    atMost('seconds until nobody was refused any more', after === undefined ? 0 : after.atS + 1 - toS, 10, 's'),
   ]
 }
 

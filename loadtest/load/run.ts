@@ -12,7 +12,7 @@ import { promisedPhases, secondsAt, type Measured } from './measured.ts'
 import { startSampler } from './sampler.ts'
 import { recoveryS } from './redis-away.ts'
 import { scenarios } from './scenarios.ts'
-import type { Live, Scenario } from './scenario.ts'
+import type { ScenarioContext, Scenario } from './scenario.ts'
 import { reportOf } from './summary.ts'
 import type { Target } from './target.ts'
 
@@ -114,7 +114,7 @@ export async function underLoad(order: Order, scenario: Scenario, dataset: Datas
   const sampler = startSampler(target, k6Run.pid)
   const stalls = watchStalls()
   const over = new AbortController()
-  const live: Live = {
+  const context: ScenarioContext = {
     target,
     dataset,
     phase: (wanted) => plan.phases.find((phase): phase is Phase => phase.name === wanted)!,
@@ -127,7 +127,7 @@ export async function underLoad(order: Order, scenario: Scenario, dataset: Datas
     note: (what, value) => (notes[what] = value),
   }
   try {
-    const during = Promise.resolve(scenario.during?.(live)).catch((error: unknown) => {
+    const during = Promise.resolve(scenario.during?.(context)).catch((error: unknown) => {
       // Whoever waited for a moment that a run which was stopped never had.
       if (over.signal.aborted) return
       k6Run.stop()

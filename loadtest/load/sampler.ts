@@ -1,6 +1,6 @@
 // Once a second: what the server counts, and the CPU time of everybody here.
 import { availableParallelism, cpus } from 'node:os'
-import { setTimeout as pause } from 'node:timers/promises'
+import { repeat } from '../measure/repeat.ts'
 import { total, type Sample } from '../measure/ops.ts'
 import { cpuSecondsOf } from '../measure/cpu.ts'
 import type { Target } from './target.ts'
@@ -19,25 +19,16 @@ export const cores = availableParallelism()
 export function startSampler(target: Target, generatorPid: () => number | undefined): { stop(): Promise<Moment[]> } {
   const moments: Moment[] = []
   const pids: Target['pids'] = { ...target.pids, generator: generatorPid }
-  const over = new AbortController()
   const look = async (): Promise<void> => {
     // A server that does not answer its metrics is looked at again.
     const samples = await target.metrics().catch(() => undefined)
     if (samples !== undefined) moments.push({ atMs: Date.now(), samples, ...clocks(pids) })
   }
-  const running = (async () => {
-    for (let dueMs = Date.now(); !over.signal.aborted; dueMs += everyMs) {
-      await look()
-      await pause(Math.max(0, dueMs + everyMs - Date.now()), undefined, { signal: over.signal }).catch(() => undefined)
-    }
-  })()
+  const stop = repeat(everyMs, look)
+  let stopped: Promise<void> | undefined
   return {
     async stop() {
-      if (!over.signal.aborted) {
-        over.abort()
-        await running
-        await look()
-      }
+      await (stopped ??= stop().then(look))
       return moments
     },
   }

@@ -3,7 +3,7 @@ import type { Check } from '../report/report.ts'
 import { short } from '../report/text.ts'
 import { momentsOf, type Measured } from './measured.ts'
 import { totalOf, type Moment } from './sampler.ts'
-import { atMost, phaseOf, steadyAgain, usualP99, type Live } from './scenario.ts'
+import { atMost, phaseOf, steadyAgain, usualP99, type ScenarioContext } from './scenario.ts'
 
 const aroundScan = ['baseline', 'recovery'] as const
 
@@ -14,7 +14,7 @@ export function scanChecks(measured: Measured): Check[] {
     `p99 of visitors in a usual second of the scan (without it: ${short(without)} ms)`,
     usualP99(measured, ['scan']),
     Math.max(steadyAgain.noiseMs, steadyAgain.factor * without),
-    ' ms',
+    'ms',
   )
   const last = measured.moments.at(-1)
   if (last === undefined) return [slower]
@@ -38,9 +38,9 @@ export function scanExcuses(measured: Measured): string[] {
   return [`The machine was not steady enough to compare: without the scan, the p99 of a usual second was ${short(before)} ms before and ${short(after)} ms after it. Give it more SECONDS.`] // prettier-ignore
 }
 
-export async function countEntries({ target, phase, at, note }: Live): Promise<void> {
+export async function countEntries({ target, phase, at, note }: ScenarioContext): Promise<void> {
   if (target.status === undefined) return
   await at(phase('scan').toS)
   const workers = await target.status()
-  note('tier1Entries', Math.max(...workers.map(({ status }) => status?.tier1?.entries ?? 0)))
+  note('tier1Entries', Math.max(...workers.map((worker) => worker?.tier1.entries ?? 0)))
 }

@@ -10,7 +10,7 @@ import { momentsOf, promisedPhases, tierShares, type Measured } from './measured
 import { overload, redisDownChecks, shedChecks, stopRedis } from './redis-away.ts'
 import { totalOf } from './sampler.ts'
 import { countEntries, scanChecks, scanExcuses } from './scan.ts'
-import { againstBaseline, atMost, type Live, type Scenario } from './scenario.ts'
+import { againstBaseline, atMost, type ScenarioContext, type Scenario } from './scenario.ts'
 import type { Target } from './target.ts'
 
 const middle = ({ fromS, toS }: Phase): number => (fromS + toS) / 2
@@ -18,7 +18,7 @@ const middle = ({ fromS, toS }: Phase): number => (fromS + toS) / 2
 /** Redis reads of the hot key that are worth a promise: one a second at most while passes vouch for it, and some slack. */
 const hotReads = { perWorkerS: 5, windowS: 3 }
 
-async function countHotReads({ target, dataset, phase, at, note }: Live): Promise<void> {
+async function countHotReads({ target, dataset, phase, at, note }: ScenarioContext): Promise<void> {
   if (target.redisUrl === undefined) return
   const { fromS, toS } = phase('baseline')
   const windowS = Math.min(hotReads.windowS, (toS - fromS) / 2)
@@ -55,7 +55,7 @@ const keysOf = ({ prefix }: Dataset, count: number): string[] =>
   Array.from({ length: count }, (_, n) => `ql:v1:link:${codeOf(prefix, n)}`)
 
 /** Links 0 to count - 1, in one moment. Notes how often Postgres was asked until all of them were back. */
-async function expire({ target, dataset, mark, note }: Live, count: number, name: string): Promise<void> {
+async function expire({ target, dataset, mark, note }: ScenarioContext, count: number, name: string): Promise<void> {
   const before = await lookupsOf(target)
   const atMs = Date.now() + 200
   const keys = keysOf(dataset, count)
@@ -70,7 +70,7 @@ async function expire({ target, dataset, mark, note }: Live, count: number, name
  * All of them are in Redis before. A fill is dropped while the cursor moves, and a copy that passes vouch for is looked up
  * again only within half a minute: such a link is forgotten by every cache, and the next visit fills.
  */
-async function warm({ target, dataset, note }: Live): Promise<void> {
+async function warm({ target, dataset, note }: ScenarioContext): Promise<void> {
   const codes = Array.from({ length: herd }, (_, n) => codeOf(dataset.prefix, n))
   const headers = { Authorization: `Bearer ${target.ownerKey ?? ''}`, 'Content-Type': 'application/json' }
   for (let round = 0; round < 8; round++) {
@@ -87,12 +87,12 @@ async function warm({ target, dataset, note }: Live): Promise<void> {
   }
 }
 
-async function letExpire(live: Live): Promise<void> {
-  await warm(live)
-  await live.at(middle(live.phase('one-expires')))
-  await expire(live, 1, 'lookupsOfOne')
-  await live.at(middle(live.phase('all-expire')))
-  await expire(live, herd, 'lookupsOfAll')
+async function letExpire(context: ScenarioContext): Promise<void> {
+  await warm(context)
+  await context.at(middle(context.phase('one-expires')))
+  await expire(context, 1, 'lookupsOfOne')
+  await context.at(middle(context.phase('all-expire')))
+  await expire(context, herd, 'lookupsOfAll')
 }
 
 function stampedeChecks(measured: Measured): Check[] {
@@ -100,7 +100,7 @@ function stampedeChecks(measured: Measured): Check[] {
   // The second of the expiry and the one after it, in which the last of them are filled.
   const near = answers.seconds.filter(({ atS }) => marks.some((mark) => atS >= Math.floor(mark.atS) && atS < mark.atS + 2)) // prettier-ignore
   return [
-    atMost('p99 of visitors in the seconds of the expiries', Math.max(...near.map(({ p99Ms }) => p99Ms)), 100, ' ms'),
+    atMost('p99 of visitors in the seconds of the expiries', Math.max(...near.map(({ p99Ms }) => p99Ms)), 100, 'ms'),
     atMost(
       'Postgres look-ups when the hot link expired, and of links that Redis did not hold',
       notes['lookupsOfOne'] ?? NaN,
@@ -119,7 +119,7 @@ function soakChecks(measured: Measured): Check[] {
   }
   const [second, last] = [quarter(1), quarter(3)]
   if (!(second > 0)) return []
-  return [atMost('memory of the server in the last quarter', last, 1.15 * second + 32, ' MB')]
+  return [atMost('memory of the server in the last quarter', last, 1.15 * second + 32, 'MB')]
 }
 
 export const scenarios: Readonly<Record<string, Scenario>> = {

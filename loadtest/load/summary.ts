@@ -1,7 +1,5 @@
 // What was measured, as a report.
-import { cpus, release, totalmem, type } from 'node:os'
-import { readBuild } from '../../server/telemetry/build.ts'
-import { judge, type Chart, type Check, type Figure, type Mark, type Phase, type Report, type Table } from '../report/report.ts' // prettier-ignore
+import { makeReport, type Chart, type Check, type Figure, type Mark, type Phase, type Report, type Table } from '../report/report.ts' // prettier-ignore
 import { percent, short } from '../report/text.ts'
 import { checksOf, doubtsOf, excusesOf, isLatency, noFaultsOf, stallsOf } from './judge.ts'
 import {
@@ -32,33 +30,28 @@ export function reportOf(measured: Measured, { name, title, own, excuses = [], e
   const maybeTheMachine = broken.length > 0 && broken.every((check) => isLatency(check) || noFaults.has(check.claim))
   const why = [...noFaults.values(), ...excusesOf(measured), ...stallsOf(measured), ...excuses]
   const doubts = [...doubtsOf(measured), ...(maybeTheMachine ? why : [])]
-  const { verdict, reasons } = judge(
-    all,
-    doubts,
-    certain.filter((claim) => !noFaults.has(claim)),
-  )
+  const surely = certain.filter((claim) => !noFaults.has(claim))
   const phases = promisedPhases(measured)
-  return {
-    kind: 'load',
-    name,
-    title,
-    at: new Date(measured.answers.beganMs).toISOString(),
-    commit: readBuild().commit,
-    verdict,
-    reasons: [...reasons, ...measured.answers.complaints.map((each) => `For example: ${each}`)],
-    checks: all,
-    phases,
-    marks: [...measured.marks, ...breakerMarks(measured)].sort((a, b) => a.atS - b.atS),
-    figures: phases.flatMap((phase) => figuresOf(measured, phase)),
-    charts: chartsOf(measured),
-    tables: [latencyTable(measured, phases), tierTable(measured, phases), cpuTable(measured, phases)],
-    environment: {
-      CPU: `${cores} × ${cpus()[0]?.model ?? 'unknown'}`,
-      memory: `${(totalmem() / 2 ** 30).toFixed(1)} GiB`,
-      system: `${type()} ${release()}`,
-      node: process.versions.node,
-      ...environment,
+  const report = makeReport(
+    {
+      kind: 'load',
+      name,
+      title,
+      at: new Date(measured.answers.beganMs).toISOString(),
+      checks: all,
+      phases,
+      marks: [...measured.marks, ...breakerMarks(measured)].sort((a, b) => a.atS - b.atS),
+      figures: phases.flatMap((phase) => figuresOf(measured, phase)),
+      charts: chartsOf(measured),
+      tables: [latencyTable(measured, phases), tierTable(measured, phases), cpuTable(measured, phases)],
+      environment,
     },
+    doubts,
+    surely,
+  )
+  return {
+    ...report,
+    reasons: [...report.reasons, ...measured.answers.complaints.map((each) => `For example: ${each}`)],
   }
 }
 

@@ -1,10 +1,9 @@
 // The QuickLink of `docker compose`. Only its front is published: the rest is asked inside the containers.
 import { compose, dockerProblem, idsOf, inService } from '../../appliance/compose.ts'
 import { ownerKey } from '../../appliance/docker.ts'
-import { parseSamples } from '../measure/ops.ts'
-import type { Service } from '../faults/services.ts'
-import { pidOfContainer } from './containers.ts'
-import type { Database, Target, WorkerStatus } from './target.ts'
+import { opsBy } from '../measure/ops.ts'
+import { containerService, pidOfContainer } from '../faults/containers.ts'
+import type { Database, Target } from './target.ts'
 
 export const inDocker = 'docker compose'
 
@@ -16,6 +15,7 @@ export async function dockerTarget(): Promise<Target | undefined> {
     inService('quicklink', ['node', '-e', `fetch('http://127.0.0.1:9464${path}').then(async (a) => console.log(await a.text()))`])
   const ids = await Promise.all(['quicklink', 'postgres', 'redis'].map(async (name) => (await idsOf(name))[0] ?? ''))
   const [server, postgres, redis] = ids.map((id) => () => pidOfContainer(id))
+  const redisAnswers = async (): Promise<boolean> => (await redisCli([['PING']]))[0] === 'PONG'
   return {
     what: inDocker,
     url: `http://127.0.0.1:${port}`,
@@ -23,9 +23,8 @@ export async function dockerTarget(): Promise<Target | undefined> {
     database: psql,
     redis: redisCli,
     redisUrl: undefined,
-    redisService,
-    metrics: async () => parseSamples(await ops('/metrics')),
-    status: async () => (JSON.parse(await ops('/statusz')) as { workers: WorkerStatus[] }).workers,
+    redisService: containerService(ids[2] ?? '', () => redisAnswers().catch(() => false)),
+    ...opsBy(ops),
     pids: { server: server!, Postgres: postgres!, Redis: redis! },
     close: () => Promise.resolve(),
   }
@@ -50,16 +49,4 @@ async function redisCli(commands: readonly (readonly string[])[]): Promise<strin
   const script = 'printf "%s\\n" "$1" | REDISCLI_AUTH=$(cat /run/quicklink/operator) redis-cli --user operator'
   const asked = commands.map((words) => words.join(' ')).join('\n')
   return (await inService('redis', ['sh', '-c', script, 'sh', asked])).trim().split('\n')
-}
-
-const act = async (action: string): Promise<void> => {
-  await compose([action, 'redis'])
-}
-
-const redisService: Service = {
-  kill: () => act('kill'),
-  start: () => act('start'),
-  pause: () => act('pause'),
-  resume: () => act('unpause'),
-  answers: async () => (await compose(['exec', '-T', 'redis', 'true'])).code === 0,
 }

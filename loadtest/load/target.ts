@@ -7,7 +7,7 @@ import { runningPrometheus } from '../../embedded/prometheus.ts'
 import { redisDaemon, redisOperatorUrl } from '../../embedded/redis.ts'
 import { runningServer } from '../../embedded/server.ts'
 import { openPostgres, type Postgres } from '../../server/connections/postgres.ts'
-import { parseSamples, type Sample } from '../measure/ops.ts'
+import { opsAt, type Ops, type Sample } from '../measure/ops.ts'
 import { embeddedServices, type Service } from '../faults/services.ts'
 import { pipeToRedis } from '../measure/redis-pipe.ts'
 import { dockerTarget } from './target-docker.ts'
@@ -26,7 +26,7 @@ export interface Target {
   readonly redisService: Service | undefined
   /** What `/metrics` says; nothing where the ops port cannot be reached. */
   metrics(): Promise<Sample[]>
-  readonly status: (() => Promise<WorkerStatus[]>) | undefined
+  readonly status: Ops['status'] | undefined
   /** Where k6 may send its own figures, as it reaches it. */
   readonly metricsSink?: string | undefined
   /** Of those that run here, so that their CPU can be measured. */
@@ -35,14 +35,6 @@ export interface Target {
 }
 
 export type Database = Pick<Postgres, 'query'>
-
-export interface WorkerStatus {
-  readonly status: {
-    readonly redis?: { readonly trusted?: boolean; readonly tier?: string; readonly breaker?: string }
-    readonly postgres?: { readonly breaker?: string }
-    readonly tier1?: { readonly entries: number }
-  } | null
-}
 
 const loopback = /^(localhost|127(\.\d+){3}|\[::1\])$/
 
@@ -88,7 +80,7 @@ function embeddedTarget(places: Places, server: { pid: number; localUrl: string;
   }
 }
 
-export interface Reach {
+export interface Access {
   readonly what: string
   readonly url: string
   readonly ownerKey?: string | undefined
@@ -101,25 +93,19 @@ export interface Reach {
 }
 
 /** One whose parts are reached by their URLs. */
-export function openTarget({ databaseUrl, redisUrl, opsUrl, ...reach }: Reach): Target {
+export function openTarget({ databaseUrl, redisUrl, opsUrl, ...access }: Access): Target {
   const onError = (): undefined => undefined
   const limits = { maxConnections: 1, connectMs: 5000, queryMs: 300_000, onError }
   const database = databaseUrl === undefined ? undefined : openPostgres({ url: databaseUrl, name: 'load', ...limits })
-  const ops = async (path: string): Promise<string> =>
-    (await fetch(`${opsUrl ?? ''}${path}`, { signal: AbortSignal.timeout(2000) })).text()
   return {
     ownerKey: undefined,
     redisService: undefined,
     pids: {},
-    ...reach,
+    ...access,
     database,
     redisUrl,
     redis: redisUrl === undefined ? undefined : (commands) => pipeToRedis(redisUrl, commands),
-    metrics: async () => (opsUrl === undefined ? [] : parseSamples(await ops('/metrics'))),
-    status:
-      opsUrl === undefined
-        ? undefined
-        : async () => (JSON.parse(await ops('/statusz')) as { workers: WorkerStatus[] }).workers,
+    ...(opsUrl === undefined ? { metrics: () => Promise.resolve([]), status: undefined } : opsAt(opsUrl)),
     close: async () => {
       await database?.close()
     },

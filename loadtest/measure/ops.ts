@@ -1,4 +1,38 @@
-// The text that /metrics answers.
+// What a QuickLink says of itself on its ops port: the text of /metrics, and the state of its workers.
+import { ask } from '../../embedded/ask.ts'
+
+export interface Worker {
+  readonly redis: {
+    readonly tier: string
+    readonly breaker: string
+    readonly ready: boolean
+    readonly trusted: boolean
+  }
+  readonly postgres: { readonly breaker: string }
+  readonly tier1: { readonly entries: number }
+}
+
+export interface Ops {
+  metrics(): Promise<Sample[]>
+  /** Null: a worker that has said nothing yet. */
+  status(): Promise<(Worker | null)[]>
+}
+
+/** By whatever way it is reached. */
+export const opsBy = (get: (path: string) => Promise<string>): Ops => ({
+  metrics: async () => parseSamples(await get('/metrics')),
+  async status() {
+    const { workers } = JSON.parse(await get('/statusz')) as { workers: { status: Worker | null }[] }
+    return workers.map(({ status }) => status)
+  },
+})
+
+export const opsAt = (url: string): Ops => opsBy(async (path) => (await ask(url, path, { timeoutMs: 5000 })).text)
+
+/** Of all workers that there should be. */
+export const trusted = (all: readonly (Worker | null)[], count: number): boolean =>
+  all.length === count && all.every((worker) => worker?.redis.trusted === true && worker.redis.breaker === 'closed')
+
 export interface Sample {
   readonly name: string
   readonly labels: Readonly<Record<string, string>>
@@ -7,7 +41,7 @@ export interface Sample {
 
 const line = /^([a-zA-Z_:][\w:]*)(?:\{(.*)\})? (\S+)$/
 
-export function parseSamples(text: string): Sample[] {
+function parseSamples(text: string): Sample[] {
   return text.split('\n').flatMap((each) => {
     const [, name, labels = '', value] = line.exec(each) ?? []
     if (name === undefined) return []

@@ -1,5 +1,6 @@
 // Redis on a bare socket: many commands at once, and what others send it.
 import { connect, type Socket } from 'node:net'
+import { askRedis } from '../../embedded/redis-process.ts'
 
 const encoded = (words: readonly string[]): string =>
   `*${words.length}\r\n${words.map((word) => `$${Buffer.byteLength(word)}\r\n${word}\r\n`).join('')}`
@@ -47,18 +48,8 @@ export async function countReads<T>(url: string, key: string, work: () => Promis
 }
 
 /** One field of INFO. */
-export function infoOf(url: string, section: string, field: string): Promise<number> {
-  return new Promise((resolve, reject) => {
-    let text = ''
-    const socket = open(url)
-    socket.on('error', reject).on('close', () => resolve(NaN))
-    socket.on('data', (chunk: string) => {
-      text += chunk
-      const value = new RegExp(`\\n${field}:(\\d+)\\r`).exec(text)?.[1]
-      if (value === undefined) return
-      resolve(Number(value))
-      socket.destroy()
-    })
-    socket.write(encoded(['INFO', section]))
-  })
+export async function infoOf(url: string, section: string, field: string): Promise<number> {
+  const { port, password } = new URL(url)
+  const text = await askRedis(Number(port), decodeURIComponent(password), `INFO ${section}`)
+  return Number(new RegExp(`\\n${field}:(\\d+)\\r`).exec(text ?? '')?.[1])
 }

@@ -1,10 +1,10 @@
 // How long this machine keeps a program waiting that wants to run: other machines on the same cores, or more to do here
 // than there are cores. Nobody who measures latencies on it can be better than that.
-import { Worker } from 'node:worker_threads'
+import { isMainThread, parentPort, Worker } from 'node:worker_threads'
 
-export const everyMs = 5
+const everyMs = 5
 /** Shorter is the usual turn-taking. */
-export const worthMs = 5
+const worthMs = 5
 
 export interface Stall {
   /** Unix time in ms. */
@@ -12,14 +12,22 @@ export interface Stall {
   readonly ms: number
 }
 
-export function watchStalls(): { readonly seen: readonly Stall[]; stop(): Promise<void> } {
+export function watchStalls(): { readonly seen: readonly Stall[]; stop(): Promise<unknown> } {
   const seen: Stall[] = []
-  const watch = new Worker(new URL('stalls-run.ts', import.meta.url))
+  const watch = new Worker(new URL(import.meta.url))
   watch.on('message', (stall: Stall) => seen.push(stall))
-  return {
-    seen,
-    async stop() {
-      await watch.terminate()
-    },
-  }
+  return { seen, stop: () => watch.terminate() }
 }
+
+/** The thread that wants to run 200 times a second, and says when it could not. */
+function beThere(port: NonNullable<typeof parentPort>): void {
+  let dueMs = performance.now() + everyMs
+  setInterval(() => {
+    const nowMs = performance.now()
+    const ms = nowMs - dueMs
+    if (ms >= worthMs) port.postMessage({ fromMs: Date.now() - ms, ms } satisfies Stall)
+    dueMs = nowMs + everyMs
+  }, everyMs)
+}
+
+if (!isMainThread && parentPort !== null) beThere(parentPort)

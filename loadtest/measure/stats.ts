@@ -14,6 +14,12 @@ export function spreadOf(values: readonly number[]): Spread {
   return { median, min: sorted[0] ?? NaN, max: sorted.at(-1) ?? NaN }
 }
 
+/** The value that so large a share of them does not exceed. */
+export function quantile(values: readonly number[], share: number): number {
+  const sorted = [...values].sort((a, b) => a - b)
+  return sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? NaN
+}
+
 /** Whole microseconds; what is longer is in the last bucket. */
 const longestUs = 2_000_000
 

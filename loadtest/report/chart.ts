@@ -25,7 +25,7 @@ export function drawChart(chart: Chart, phases: readonly Phase[] = [], marks: re
       textStyle: { fontFamily: 'system-ui, sans-serif' },
       legend: { top: 0, left: 56, itemWidth: 32 },
       grid: { left: 64, right: 24, top: 52, bottom: 40 },
-      xAxis: { type: 'value', min: 0, max: 'dataMax', axisLabel: { formatter: '{value} s' }, splitLine: { show: false } },
+      xAxis: { type: 'value', min: 0, max: 'dataMax', axisLabel: { formatter: (value: number) => `${short(value)} ${chart.against ?? 's'}` }, splitLine: { show: false } },
       yAxis: {
         type: chart.logarithmic ? 'log' : 'value',
         name: chart.unit,
@@ -35,7 +35,7 @@ export function drawChart(chart: Chart, phases: readonly Phase[] = [], marks: re
       },
       series: chart.series.map((_, n) => line(chart, n, phases, marks)),
     }) // prettier-ignore
-    return named(drawn.renderToSVGString(), `${chart.title}, in ${chart.unit}, over time`)
+    return named(drawn.renderToSVGString(), `${chart.title}, in ${chart.unit}${chart.against ? '' : ', over time'}`)
   } finally {
     drawn.dispose()
   }

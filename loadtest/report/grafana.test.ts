@@ -1,22 +1,21 @@
 import { readFileSync } from 'node:fs'
-import { createServer, type IncomingMessage, type Server } from 'node:http'
+import { createServer, type Server } from 'node:http'
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { markInGrafana } from './grafana.ts'
+import { annotate, basic, regionOf } from './grafana.ts'
+import type { Report } from './report.ts'
 
 let stub: Server
-let asked: { method: string | undefined; url: string | undefined; authorization: string | undefined; body: string }[]
+let heard: { method: string | undefined; url: string | undefined; who: string | undefined; body: unknown } | undefined
 let status: number
 
 beforeEach(async () => {
-  asked = []
   status = 200
-  stub = createServer((request: IncomingMessage, response) => {
-    let body = ''
-    request.on('data', (chunk: Buffer) => (body += chunk.toString()))
-    request.on('end', () => {
-      asked.push({ method: request.method, url: request.url, authorization: request.headers.authorization, body })
+  stub = createServer((request, response) => {
+    void request.toArray().then((chunks) => {
+      const { method, url, headers } = request
+      heard = { method, url, who: headers.authorization, body: JSON.parse(Buffer.concat(chunks).toString()) }
       response.writeHead(status).end('{}')
     })
   })
@@ -26,23 +25,30 @@ beforeEach(async () => {
 
 afterEach(() => stub.close())
 
-const grafana = () => ({ url: `http://127.0.0.1:${(stub.address() as AddressInfo).port}`, password: 'a:b' })
+const grafana = () => ({ url: `http://127.0.0.1:${(stub.address() as AddressInfo).port}`, authorization: basic('a:b') })
+const mark = { time: 7, tags: ['quicklink-drill', 'fault'], text: 'redis-refused: kill -9 of Redis' }
 
-test('a mark is an annotation with the tags that the dashboards look for, at this moment', async () => {
-  const beganMs = Date.now()
-  expect(await markInGrafana(grafana(), 'fault', 'redis-refused: kill -9 of Redis')).toBe(true)
-  const [request] = asked
-  expect(request).toMatchObject({ method: 'POST', url: '/api/annotations' })
-  expect(Buffer.from(request?.authorization?.replace('Basic ', '') ?? '', 'base64').toString()).toBe('admin:a:b')
-  const { time, tags, text } = JSON.parse(request?.body ?? '') as { time: number; tags: string[]; text: string }
-  expect(text).toBe('redis-refused: kill -9 of Redis')
-  expect(time - beganMs).toBeGreaterThanOrEqual(0)
+test('a mark of a drill has the tags that the dashboards look for', async () => {
+  expect(await annotate(grafana(), mark)).toBe(true)
+  const who = `Basic ${Buffer.from('admin:a:b').toString('base64')}`
+  expect(heard).toEqual({ method: 'POST', url: '/api/annotations', who, body: mark })
   const dashboard = readFileSync(new URL('../../grafana/dashboards/drills.json', import.meta.url), 'utf8')
-  expect(JSON.stringify(JSON.parse(dashboard))).toContain(JSON.stringify(tags))
+  expect(JSON.stringify(JSON.parse(dashboard))).toContain(JSON.stringify(mark.tags))
+})
+
+test('a run of a load test is a region, as long as its phases', () => {
+  const run = { kind: 'load', name: 'steady', title: 'A day.', verdict: 'PASS', at: '2030-01-02T03:04:05Z' } as const
+  const time = Date.parse(run.at)
+  expect(regionOf({ ...run, phases: [{ name: 'baseline', fromS: 3, toS: 63 }] } as unknown as Report)).toEqual({
+    time,
+    timeEnd: time + 63_000,
+    tags: ['quicklink', 'load', 'steady'],
+    text: 'PASS: steady. A day.',
+  })
 })
 
 test('a Grafana that refuses, or is not there, is no reason to stop', async () => {
   status = 401
-  expect(await markInGrafana(grafana(), 'start', 'x')).toBe(false)
-  expect(await markInGrafana({ url: 'http://127.0.0.1:1', password: 'x' }, 'heal', 'x')).toBe(false)
+  expect(await annotate(grafana(), mark)).toBe(false)
+  expect(await annotate({ ...grafana(), url: 'http://127.0.0.1:1' }, mark)).toBe(false)
 })

@@ -1,31 +1,34 @@
 // Marks on the dashboards, where a Grafana is. Nobody relies on them: what cannot be marked is not.
+import type { Report } from './report.ts'
+
 export interface Grafana {
   readonly url: string
-  readonly password: string
-  /** In which both are. */
-  readonly container: string
+  readonly authorization: string
 }
 
-export type Moment = 'start' | 'fault' | 'heal'
+/** Of the user whose password it is. */
+export const basic = (password: string): string => `Basic ${Buffer.from(`admin:${password}`).toString('base64')}`
 
-/** An annotation of the organisation: the dashboards find it by its tags (grafana/drills.ts). False: it was not taken. */
-export async function markInGrafana(
-  { url, password }: Omit<Grafana, 'container'>,
-  moment: Moment,
-  text: string,
-): Promise<boolean> {
-  try {
-    const { ok } = await fetch(`${url}/api/annotations`, {
-      method: 'POST',
-      headers: {
-        'Content-Type': 'application/json',
-        Authorization: `Basic ${Buffer.from(`admin:${password}`).toString('base64')}`,
-      },
-      body: JSON.stringify({ time: Date.now(), tags: ['quicklink-drill', moment], text }),
-      signal: AbortSignal.timeout(2000),
-    })
-    return ok
-  } catch {
-    return false
-  }
+interface Annotation {
+  readonly time: number
+  /** Of a region. */
+  readonly timeEnd?: number
+  /** By these the dashboards find it (grafana/drills.ts). */
+  readonly tags: readonly string[]
+  readonly text: string
+}
+
+/** False: Grafana did not take it. */
+export async function annotate({ url, authorization }: Grafana, annotation: Annotation): Promise<boolean> {
+  const headers = { Authorization: authorization, 'Content-Type': 'application/json' }
+  const asked = { method: 'POST', headers, body: JSON.stringify(annotation), signal: AbortSignal.timeout(5000) }
+  const answer = await fetch(`${url}/api/annotations`, asked).catch(() => undefined)
+  return answer?.ok === true
+}
+
+/** The whole run. */
+export function regionOf({ kind, name, verdict, title, at, phases }: Report): Annotation {
+  const time = Date.parse(at)
+  const timeEnd = time + 1000 * Math.max(0, ...phases.map(({ toS }) => toS))
+  return { time, timeEnd, tags: ['quicklink', kind, name], text: `${verdict}: ${name}. ${title}` }
 }

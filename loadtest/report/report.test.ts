@@ -3,10 +3,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import { drawChart } from './chart.ts'
+import { compareReports, word } from './compare.ts'
 import { html } from './html.ts'
-import { markdown } from './markdown.ts'
-import { judge, type Chart, type Check, type Report } from './report.ts'
-import { writeReport } from './write.ts'
+
+import { judge, type Chart, type Check, type Figure, type Report } from './report.ts'
+import { markdown, writeReport } from './write.ts'
 
 const dir = mkdtempSync(join(tmpdir(), 'quicklink-report-'))
 afterAll(() => rmSync(dir, { recursive: true }))
@@ -81,4 +82,30 @@ test('a report is three files in a folder of its own, and the JSON is all of it'
   expect(JSON.parse(read('report.json'))).toEqual(report)
   expect(read('report.md')).toBe(markdown(report))
   expect(read('report.html')).toMatch(/^<!doctype html>[^]*<svg [^]*<\/html>\n$/)
+})
+
+const reportWith = (p99: number, share: number): Report => ({
+  ...report,
+  environment: { RATE: p99 },
+  figures: [
+    { name: 'p99', value: p99, unit: 'ms', better: 'less' },
+    { name: 'tier 1', value: share, unit: '%', better: 'more' },
+  ],
+})
+
+test('a figure is worse when it moved the wrong way, beyond noise', () => {
+  expect(compareReports(reportWith(10, 90), reportWith(11, 95)).worse).toBe(0)
+  const { text, worse } = compareReports(reportWith(10, 90), reportWith(20, 120))
+  expect(worse).toBe(1)
+  expect(text).toContain('| p99 | 10 ms | 20 ms | 2 | worse |')
+  expect(text).toContain('| tier 1 | 90 % | 120 % | 1.33 | better |')
+  expect(text).toContain('differ in more than the code: RATE.')
+})
+
+test('where each was repeated, a difference is one only beyond the spread of both, and beyond noise', () => {
+  const figure = (least: number, value: number, most: number): Figure => ({ name: '', unit: '', value, range: [least, most], better: 'less' }) // prettier-ignore
+  expect(word(figure(9, 10, 11), figure(10.5, 11.5, 12))).toBe('the same')
+  expect(word(figure(9.9, 10, 10.1), figure(10.15, 10.2, 10.25))).toBe('the same')
+  expect(word(figure(9, 10, 11), figure(11.5, 12, 13))).toBe('worse')
+  expect(word(figure(9, 10, 11), figure(7, 8, 8.5))).toBe('better')
 })

@@ -1,6 +1,7 @@
-// What a run says of itself, whoever made it (a load scenario or a drill), and how its verdict follows from its checks.
-// `make load-compare` reads reports of older commits: add fields, do not rename them.
-
+// What a run says of itself, whoever made it (the bench, a load scenario or a drill), and how its verdict follows from its
+// checks. `make load-compare` reads reports of older commits: add fields, do not rename them.
+import { availableParallelism, cpus, release, totalmem, type } from 'node:os'
+import { readBuild } from '../../server/telemetry/build.ts'
 import { short } from './text.ts'
 
 export type Verdict = 'PASS' | 'FAIL' | 'INCONCLUSIVE'
@@ -11,6 +12,29 @@ export interface Check {
   readonly promised: string
   readonly measured: string
   readonly ok: boolean
+}
+
+export interface Bounds {
+  readonly unit?: string | undefined
+  readonly atMost?: number | undefined
+  readonly atLeast?: number | undefined
+}
+
+/** A figure against its bounds; `nothing` is said of one that there is not. */
+export function checkOf(claim: string, figure: number, bounds: Bounds, nothing = '–'): Check {
+  const { unit = '', atMost, atLeast } = bounds
+  const text = (value: number): string => `${short(value)} ${unit}`.trim()
+  const both = [
+    ...(atLeast === undefined ? [] : [`≥ ${text(atLeast)}`]),
+    ...(atMost === undefined ? [] : [`≤ ${text(atMost)}`]),
+  ]
+  return {
+    claim,
+    // Nothing that is counted is below 0.
+    promised: atMost !== undefined && (atMost === atLeast || atMost === 0) ? text(atMost) : both.join(', '),
+    measured: Number.isFinite(figure) ? text(figure) : nothing,
+    ok: figure <= (atMost ?? Infinity) && figure >= (atLeast ?? -Infinity),
+  }
 }
 
 /** A part of the run, shaded in the charts. Seconds count from the start of the run. */
@@ -37,6 +61,8 @@ export interface Chart {
   readonly unit: string
   /** Latencies want it: a stall would press everything else flat. Values of 0 have no place on it. */
   readonly logarithmic?: boolean
+  /** The unit of what the points lie at, where that is not the seconds of the run. */
+  readonly against?: string
   readonly series: readonly Series[]
 }
 
@@ -53,12 +79,17 @@ export interface Figure {
   readonly name: string
   readonly value: number
   readonly unit: string
+  /** Of the repetitions, of which the value is the median: the least and the most. */
+  readonly range?: readonly [number, number]
   /** Left out: neither is better, it only says what the run was like. */
   readonly better?: 'less' | 'more'
 }
 
+export const figureText = ({ value, unit, range }: Figure): string =>
+  `${short(value)} ${range === undefined ? '' : `[${range.map(short).join(', ')}] `}${unit}`.trim()
+
 export interface Report {
-  readonly kind: 'load' | 'drill'
+  readonly kind: 'bench' | 'load' | 'drill'
   /** Of the scenario or drill: `hot-key`. Part of the folder's name. */
   readonly name: string
   /** One sentence: what was done to whom. */
@@ -100,8 +131,28 @@ export function judge(
   return { verdict: 'PASS', reasons: [] }
 }
 
+const kinds = { bench: 'Benchmark', load: 'Load test', drill: 'Drill' } as const
+
+/** What it does not say of itself is empty. */
+export const makeReport = (
+  said: Pick<Report, 'kind' | 'name' | 'title' | 'checks'> & Partial<Report>,
+  doubts: readonly string[] = [],
+  certain: readonly string[] = [],
+): Report => ({
+  at: new Date().toISOString(),
+  commit: readBuild().commit,
+  phases: [],
+  marks: [],
+  figures: [],
+  charts: [],
+  tables: [],
+  ...judge(said.checks, doubts, certain),
+  ...said,
+  environment: { ...machine(), ...said.environment },
+})
+
 export const subtitle = ({ kind, title, at, commit }: Report): string =>
-  `${title} ${kind === 'load' ? 'Load test' : 'Drill'} of ${at.slice(0, 16).replace('T', ' ')} UTC, commit ${commit}.`
+  `${title} ${kinds[kind]} of ${at.slice(0, 16).replace('T', ' ')} UTC, commit ${commit}.`
 
 /** All that is a table, in the order of reading, for whoever lays it out. */
 export function sections({ checks, figures, tables, environment }: Report): Table[] {
@@ -114,10 +165,17 @@ export function sections({ checks, figures, tables, environment }: Report): Tabl
     {
       title: 'Figures',
       head: ['what', 'value'],
-      rows: figures.map(({ name, value, unit }) => [name, `${short(value)} ${unit}`.trim()]),
+      rows: figures.map((figure) => [figure.name, figureText(figure)]),
     },
     ...tables,
     { title: 'Environment', head: ['what', 'value'], rows: Object.entries(environment) },
   ]
   return all.filter(({ rows }) => rows.length > 0)
 }
+
+const machine = (): Report['environment'] => ({
+  CPU: `${availableParallelism()} × ${cpus()[0]?.model ?? 'unknown'}`,
+  memory: `${(totalmem() / 2 ** 30).toFixed(1)} GiB`,
+  system: `${type()} ${release()}`,
+  node: process.versions.node,
+})

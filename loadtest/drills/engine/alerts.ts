@@ -1,5 +1,5 @@
 // What rings while a drill lasts, by Prometheus's own account.
-import { setTimeout as pause } from 'node:timers/promises'
+import { repeat } from '../../measure/repeat.ts'
 import { clockMs } from './load.ts'
 
 export interface Ringing {
@@ -8,16 +8,6 @@ export interface Ringing {
   /** When it was first seen firing, and when it no longer was. */
   readonly fromMs: number
   toMs: number | undefined
-}
-
-export interface Alerts {
-  /** In the order in which they began. */
-  readonly rung: readonly Ringing[]
-  /** By the latest look. */
-  ringing(): string[]
-  /** The longest time for which Prometheus did not answer. */
-  silentMs(): number
-  stop(): Promise<void>
 }
 
 interface Answer {
@@ -32,12 +22,14 @@ interface Answer {
 /** More often than its rules are evaluated. */
 const usualMs = 500
 
-export function watchAlerts(prometheusUrl: string, everyMs = usualMs): Alerts {
+export type Alerts = ReturnType<typeof watchAlerts>
+
+export function watchAlerts(prometheusUrl: string, everyMs = usualMs) {
+  /** In the order in which they began. */
   const rung: Ringing[] = []
   let answeredMs = clockMs()
   let silentMs = 0
   let stoppedMs = Infinity
-  const over = new AbortController()
   const look = async (): Promise<void> => {
     const response = await fetch(`${prometheusUrl}/api/v1/alerts`, { signal: AbortSignal.timeout(2000) })
     const { alerts } = ((await response.json()) as Answer).data
@@ -53,20 +45,16 @@ export function watchAlerts(prometheusUrl: string, everyMs = usualMs): Alerts {
       if (!rung.some((known) => known.toMs === undefined && same(each)(known))) rung.push({ ...each, fromMs: atMs, toMs: undefined })
     }
   } // prettier-ignore
-  const looking = (async () => {
-    while (!over.signal.aborted) {
-      await look().catch(() => undefined)
-      await pause(everyMs)
-    }
-  })()
+  const stop = repeat(everyMs, () => look().catch(() => undefined))
   return {
-    rung,
-    ringing: () => [...new Set(rung.filter(({ toMs }) => toMs === undefined).map(({ name }) => name))],
-    silentMs: () => Math.max(silentMs, Math.min(clockMs(), stoppedMs) - answeredMs),
-    async stop() {
+    rung: rung as readonly Ringing[],
+    /** By the latest look. */
+    ringing: (): string[] => [...new Set(rung.filter(({ toMs }) => toMs === undefined).map(({ name }) => name))],
+    /** The longest time for which Prometheus did not answer. */
+    silentMs: (): number => Math.max(silentMs, Math.min(clockMs(), stoppedMs) - answeredMs),
+    stop(): Promise<void> {
       stoppedMs = clockMs()
-      over.abort()
-      await looking
+      return stop()
     },
   }
 }

@@ -2,14 +2,15 @@
 import { randomBytes } from 'node:crypto'
 import { makeDataDir } from '../../../embedded/paths.ts'
 import { postgresUser } from '../../../embedded/postgres-binaries.ts'
-import type { Postgres } from '../../../server/connections/postgres.ts'
+import { openPostgres, type Postgres } from '../../../server/connections/postgres.ts'
 import { makeRunDir } from '../../../embedded/temporary.ts'
-import { ask } from '../../../embedded/ask.ts'
+import { ask, type Answer } from '../../../embedded/ask.ts'
+import { waitFor } from '../../../embedded/wait.ts'
 import type { Proxies } from '../../faults/proxies.ts'
 import type { SentinelGroup } from '../../faults/sentinels.ts'
 import type { Services } from '../../faults/services.ts'
 import type { Grafana } from '../../report/grafana.ts'
-import { parseSamples, type Sample } from '../../measure/ops.ts'
+import { opsAt, trusted } from '../../measure/ops.ts'
 import { openCleanup, type Cleanup } from './cleanup.ts'
 
 export type Dependency = 'redis' | 'postgres'
@@ -25,17 +26,13 @@ export interface Settings {
   readonly sources: string
 }
 
-export interface Worker {
-  readonly redis: { readonly breaker: string; readonly ready: boolean; readonly trusted: boolean }
-  readonly postgres: { readonly breaker: string }
-}
-
 /** How it is reached, whoever started it. */
-export interface ApplianceAccess {
+interface Access {
   /** What it is made of, for the report. */
   readonly mode: string
   readonly url: string
   readonly opsUrl: string
+  readonly workers: number
   readonly services: Services
   /** SIGSTOP: it is there, and does nothing. By the pid that /statusz shows. */
   stopWorker(pid: number): Promise<void>
@@ -43,24 +40,19 @@ export interface ApplianceAccess {
   readonly proxies: Proxies<Dependency>
   /** Past the proxies. */
   readonly ports: Readonly<Record<Dependency, number>>
-  /** Past the proxies, as the owner of the database. Two connections. */
+  /** Past the proxies, as the owner of the database. Closed with the rest. */
   readonly sql: Postgres
   /** One command, past the proxies; undefined without an answer. */
   redis(command: string): Promise<string | undefined>
   /** With the rules in a drill's time. Undefined: there is none. */
   readonly prometheusUrl?: string | undefined
-  readonly grafana?: Grafana | undefined
+  readonly grafana?: (Grafana & { readonly container: string }) | undefined
   /** Of one whose settings are not the drill's. */
   readonly breakerOpenMs?: number
   close(): Promise<void>
 }
 
-export interface Appliance extends ApplianceAccess {
-  readonly workers: number
-  api(method: string, path: string, body?: unknown): Promise<{ status: number; text: string }>
-  status(): Promise<Worker[]>
-  metrics(): Promise<Sample[]>
-}
+export type Appliance = Awaited<ReturnType<typeof applianceAt>>
 
 export const workers = 2
 export const silent = (): void => undefined
@@ -73,24 +65,27 @@ export function prepareAppliance(): Cleanup {
   return cleanup
 }
 
-export function applianceAt(access: ApplianceAccess, ownerKey: string, workers: number): Appliance {
-  const { url, opsUrl } = access
-  return {
-    ...access,
-    workers,
-    api: (method, path, body) =>
-      ask(url, `/api/v1${path}`, {
-        method,
-        body: body === undefined ? undefined : JSON.stringify(body),
-        headers: { Authorization: `Bearer ${ownerKey}`, 'Content-Type': 'application/json' },
-      }),
-    async status() {
-      const { workers } = JSON.parse((await ask(opsUrl, '/statusz')).text) as { workers: { status: Worker | null }[] }
-      return workers.flatMap(({ status }) => status ?? [])
-    },
-    metrics: async () => parseSamples((await ask(opsUrl, '/metrics')).text),
-  }
-}
+export const openSql = (url: string): Postgres =>
+  openPostgres({ url, name: 'drill', maxConnections: 2, connectMs: 5000, queryMs: 60_000, onError: silent })
 
-export const trusted = (all: readonly Worker[], count: number): boolean =>
-  all.length === count && all.every(({ redis }) => redis.trusted && redis.breaker === 'closed')
+/** When its workers trust Redis. */
+export async function applianceAt(access: Access, ownerKey: string) {
+  const headers = { Authorization: `Bearer ${ownerKey}`, 'Content-Type': 'application/json' }
+  const appliance = {
+    ...access,
+    ...opsAt(access.opsUrl),
+    api: (method: string, path: string, body?: unknown): Promise<Answer> =>
+      ask(access.url, `/api/v1${path}`, {
+        method,
+        headers,
+        body: body === undefined ? undefined : JSON.stringify(body),
+      }),
+    async close() {
+      await access.sql.close()
+      await access.close()
+    },
+  }
+  const ready = async (): Promise<boolean> => trusted(await appliance.status(), access.workers)
+  await waitFor(ready, { deadlineMs: 30_000, everyMs: 50 })
+  return appliance
+}

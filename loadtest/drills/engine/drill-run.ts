@@ -16,10 +16,10 @@ import {
 import { judge, unsteady } from './judge.ts'
 import { cacheAll, loadLinks } from './links.ts'
 import { clockMs, startLoad } from './load.ts'
-import { markInGrafana, type Moment } from '../../report/grafana.ts'
+import { annotate } from '../../report/grafana.ts'
 import { total, type Sample } from '../../measure/ops.ts'
 import { endsWithinMs, graceMs, ringsWithinMs } from './rules.ts'
-import { lookBack, phaseOf, type Moments, type Scrapes, type Observed } from './observed.ts'
+import { lookBack, Phase, type Observed } from './observed.ts'
 import { startWatch } from './watch.ts'
 
 const redirects = ['quicklink_redirects_total', { status: '302' }] as const
@@ -78,7 +78,14 @@ export class DrillRun {
     await this.#heal(context)
     const recovered = await this.#after(context)
     const atEnd = await this.#reconcile(context)
-    this.#lookBack(context, { beforeBaseline, beforeFault, beforeHeal, recovered, atEnd })
+    this.#observed = lookBack({
+      ...context,
+      scrapes: { beforeBaseline, beforeFault, beforeHeal, recovered, atEnd },
+      moments: { ...this.#moments },
+      noted: this.#notes,
+      may: this.#may,
+      workers: appliance.workers,
+    })
   }
 
   async #baseline(context: DrillContext): Promise<void> {
@@ -88,7 +95,7 @@ export class DrillRun {
     this.#mark('baseline begins', 'start')
     await pause(seconds * 1000)
     const answers = context.load.answers.filter(({ dueMs }) => dueMs >= fromMs)
-    const phase = phaseOf(answers, { fromMs, toMs: clockMs() - 100, wrong: context.load.wrong, may: () => [] })
+    const phase = new Phase(answers, { fromMs, toMs: clockMs() - 100, wrong: context.load.wrong, may: () => [] })
     const why = unsteady(phase, this.#drill.load.rate)
     if (why.length > 0) throw new Doubt(`Not steady before the fault: ${why.join('; ')}.`)
     if (!context.watch.sound())
@@ -146,7 +153,7 @@ export class DrillRun {
     const fromMs = clockMs() - 2000
     const recent = load.answers.filter(({ dueMs }) => dueMs >= fromMs)
     if (recent.some(load.wrong)) return 'an answer led to a wrong place'
-    const phase = phaseOf(recent, { fromMs, toMs: clockMs(), wrong: load.wrong, may: this.#may })
+    const phase = new Phase(recent, { fromMs, toMs: clockMs(), wrong: load.wrong, may: this.#may })
     if (phase.failed > recent.length / 2) return 'most answers are outside the promised ones'
     if (watch.silentMs() > 5000) return 'QuickLink has been silent for 5 s'
     return undefined
@@ -197,28 +204,18 @@ export class DrillRun {
     return samples
   }
 
-  #lookBack(context: DrillContext, scrapes: Scrapes): void {
-    const moments: Moments = { ...this.#moments }
-    const { load, watch, appliance } = context
-    this.#observed = lookBack({
-      moments,
-      load,
-      watch,
-      scrapes,
-      noted: this.#notes,
-      may: this.#may,
-      breakerOpenMs: this.#breakerOpenMs,
-      workers: appliance.workers,
-    })
-  }
-
   readonly #may = (group: string): readonly number[] =>
     this.#drill.load.groups.find(({ name }) => name === group)?.may ?? []
 
-  #mark(what: string, moment?: Moment): void {
+  #mark(what: string, moment?: 'start' | 'fault' | 'heal'): void {
     this.#marks.push({ atMs: clockMs(), what })
     const { grafana } = this.#appliance ?? {}
-    if (grafana && moment) void markInGrafana(grafana, moment, `${this.#drill.name}: ${what}`)
+    const annotation = {
+      time: Date.now(),
+      tags: ['quicklink-drill', moment ?? ''],
+      text: `${this.#drill.name}: ${what}`,
+    }
+    if (grafana && moment) void annotate(grafana, annotation)
   }
 
   async end(): Promise<void> {

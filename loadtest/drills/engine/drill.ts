@@ -1,5 +1,5 @@
 // What a drill is: a hypothesis with numbers; how it is run, and what is known of it afterwards.
-import type { Check } from '../../report/report.ts'
+import type { Bounds, Check } from '../../report/report.ts'
 import { until } from '../../../embedded/wait.ts'
 import type { Ringing } from './alerts.ts'
 import type { Appliance } from './appliance.ts'
@@ -26,12 +26,9 @@ export interface Proof {
   readonly check: (context: DrillContext) => Promise<boolean> | boolean
 }
 
-export interface Promised {
+export interface Promised extends Bounds {
   readonly what: string
   readonly figure: (observed: Observed) => number
-  readonly unit?: string
-  readonly atMost?: number
-  readonly atLeast?: number
   /** A latency: not held against QuickLink while the machine was too busy to send in time. */
   readonly latency?: boolean
 }

@@ -8,13 +8,12 @@ import { start } from '../../../embedded/daemon.ts'
 import { freePort } from '../../../embedded/process.ts'
 import { askRedis } from '../../../embedded/redis-process.ts'
 import { startRedis } from '../../../embedded/redis.ts'
-import { openPostgres } from '../../../server/connections/postgres.ts'
 import { waitFor } from '../../../embedded/wait.ts'
 import { ask } from '../../../embedded/ask.ts'
 import { startProxies, proxiesFile } from '../../faults/proxies.ts'
 import { startSentinelGroup } from '../../faults/sentinels.ts'
 import { embeddedServices } from '../../faults/services.ts'
-import { applianceAt, newKey, silent, trusted, workers, type Appliance, type Dependency, type Settings } from './appliance.ts' // prettier-ignore
+import { applianceAt, newKey, openSql, silent, workers, type Appliance, type Dependency, type Settings } from './appliance.ts' // prettier-ignore
 import type { Cleanup } from './cleanup.ts'
 
 export async function startEmbedded(cleanup: Cleanup, settings: Settings): Promise<Appliance> {
@@ -37,7 +36,6 @@ export async function startEmbedded(cleanup: Cleanup, settings: Settings): Promi
     ...(sentinels?.env ?? { REDIS_URL: through(redis.url, 'redis') }),
     OWNER_KEY: ownerKey,
   })
-  const sql = openPostgres({ url: postgres.url, name: 'drill', maxConnections: 2, connectMs: 5000, queryMs: 60_000, onError: silent }) // prettier-ignore
   const { port, password } = new URL(redis.operatorUrl)
   const access = {
     mode: 'embedded: PostgreSQL and Redis as processes, two workers, fault proxies before both',
@@ -45,7 +43,8 @@ export async function startEmbedded(cleanup: Cleanup, settings: Settings): Promi
     opsUrl,
     proxies,
     ports: { redis: local(redis.url).port, postgres: local(postgres.url).port },
-    sql,
+    workers,
+    sql: openSql(postgres.url),
     services: embeddedServices(places),
     stopWorker(pid: number) {
       process.kill(pid, 'SIGSTOP')
@@ -53,14 +52,9 @@ export async function startEmbedded(cleanup: Cleanup, settings: Settings): Promi
     },
     sentinels,
     redis: (command: string) => askRedis(Number(port), password, command),
-    async close() {
-      await sql.close()
-      await sentinels?.close()
-    },
+    close: async () => sentinels?.close(),
   }
-  const appliance = applianceAt(access, ownerKey, workers)
-  await waitFor(async () => trusted(await appliance.status(), workers), { deadlineMs: 30_000, everyMs: 50 })
-  return appliance
+  return applianceAt(access, ownerKey)
 }
 
 async function startSomeRedis(cleanup: Cleanup, settings: Settings) {

@@ -1,9 +1,9 @@
 // Figures against promises.
-import type { Check } from '../../report/report.ts'
+import { checkOf, type Check } from '../../report/report.ts'
 import { short } from '../../report/text.ts'
 import { standardPromises } from '../promises.ts'
 import type { Ringing } from './alerts.ts'
-import type { Drill, Promised } from './drill.ts'
+import type { Drill } from './drill.ts'
 import { endsWithinMs, graceMs, ringsWithinMs } from './rules.ts'
 import { peak, type Moments, type Phase, type Observed } from './observed.ts'
 
@@ -26,7 +26,8 @@ export function judge(drill: Drill, observed: Observed, rung?: readonly Ringing[
   const checks: Check[] = []
   const doubts: string[] = []
   for (const promised of promises) {
-    const check = compare(promised, observed)
+    // Of a moment: it never came.
+    const check = checkOf(promised.what, promised.figure(observed), promised, 'never')
     const busy = promised.latency === true && lateMs > latenessBoundMs
     if (!check.ok && busy)
       doubts.push(`${promised.what}: ${check.measured}, but the load was sent ${short(lateMs)} ms late: the machine is busy with something else.`) // prettier-ignore
@@ -61,25 +62,6 @@ function judgeAlerts(drill: Drill, rung: readonly Ringing[], { injectedMs, recov
   const measured = others.length === 0 ? '0' : others.join(', ')
   return [...expected, { claim: 'other alerts that rang', promised: '0', measured, ok: others.length === 0 }]
 } // prettier-ignore
-
-function compare(promised: Promised, observed: Observed): Check {
-  const { what, unit = '', atMost = Infinity, atLeast = -Infinity } = promised
-  const figure = promised.figure(observed)
-  return {
-    claim: what,
-    promised: bound(promised),
-    // Of a moment: it never came.
-    measured: !Number.isFinite(figure) ? 'never' : `${short(figure)} ${unit}`.trim(),
-    ok: figure <= atMost && figure >= atLeast,
-  }
-}
-
-function bound({ atMost, atLeast, unit = '' }: Promised): string {
-  // Nothing that is counted is below 0.
-  if (atMost !== undefined && (atMost === atLeast || atMost === 0)) return `${short(atMost)} ${unit}`.trim()
-  const [low, high] = [atLeast, atMost].map((n) => (n === undefined ? '' : `${short(n)} ${unit}`.trim()))
-  return [low && `≥ ${low}`, high && `≤ ${high}`].filter((part) => part !== '').join(', ')
-}
 
 /** Why this baseline says nothing about what comes after; empty: it is steady. */
 export function unsteady(baseline: Phase, rate: number): string[] {

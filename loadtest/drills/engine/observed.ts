@@ -1,100 +1,40 @@
 // What a drill has seen, by phase, for its promises to be judged by.
 import { bucketOf, total, type Sample } from '../../measure/ops.ts'
+import { quantile } from '../../measure/stats.ts'
 import type { Answered, Load } from './load.ts'
 import type { Watch } from './watch.ts'
-import type { Worker } from './appliance.ts'
+import type { Worker } from '../../measure/ops.ts'
 
-/** Moments on the common clock. Those of a phase that was not reached are NaN. */
-export interface Moments {
-  readonly beganMs: number
-  readonly injectedMs: number
-  readonly landedMs: number
-  readonly healedMs: number
-  readonly recoveredMs: number
-  readonly endedMs: number
-}
+/** On the common clock. Those of a phase that was not reached are NaN. */
+type Moment = 'began' | 'injected' | 'landed' | 'healed' | 'recovered' | 'ended'
+export type Moments = Readonly<Record<`${Moment}Ms`, number>>
 
-export interface Phase {
-  readonly fromMs: number
-  readonly toMs: number
-  readonly answers: readonly Answered[]
-  of(group: string): Phase
-  readonly wrong: number
-  /** Neither a redirect nor an answer that this group may give. */
-  readonly failed: number
-  readonly failures: readonly Answered[]
-  count(...statuses: number[]): number
-  /** Milliseconds. */
-  quantile(share: number): number
-  /** Of the generator's own lateness. */
-  readonly latenessMs: number
-}
+type Scraped = 'beforeBaseline' | 'beforeFault' | 'beforeHeal' | 'recovered' | 'atEnd'
 
-export interface Observed {
-  readonly moments: Moments
-  readonly baseline: Phase
-  readonly fault: Phase
-  /** From the heal until steady again. */
-  readonly recovery: Phase
-  readonly after: Phase
-  /** From the fault to the end. */
-  readonly all: Phase
-  readonly breakerOpenMs: number
-  readonly workers: number
-  readonly watch: Watch
-  noted(name: string): number
-  /** How much a counter grew from the fault to the end; or while the fault lasted. */
-  grew(name: string, labels?: Readonly<Record<string, string>>): number
-  grewDuringFault(name: string, labels?: Readonly<Record<string, string>>): number
-  grewAfter(name: string, labels?: Readonly<Record<string, string>>): number
-  grewInBaseline(name: string, labels?: Readonly<Record<string, string>>): number
-  /** Milliseconds of redirects while the fault lasted, by QuickLink's own account, which a busy machine does not blur. */
-  ownQuantile(share: number): number
-  atEnd(name: string, labels?: Readonly<Record<string, string>>): number
-  /** Milliseconds from a moment until it was so for all workers; NaN: never. */
-  untilAll(fromMs: number, isSo: (worker: Worker) => boolean): number
-}
-
-export interface Scrapes {
-  readonly beforeBaseline: readonly Sample[]
-  readonly beforeFault: readonly Sample[]
-  readonly beforeHeal: readonly Sample[]
-  readonly recovered: readonly Sample[]
-  readonly atEnd: readonly Sample[]
-}
-
-interface ObservedDeps {
+interface Run {
   readonly moments: Moments
   readonly load: Load
   readonly watch: Watch
-  readonly scrapes: Scrapes
+  readonly scrapes: Readonly<Record<Scraped, readonly Sample[]>>
   readonly noted: ReadonlyMap<string, number>
   readonly may: (group: string) => readonly number[]
   readonly breakerOpenMs: number
   readonly workers: number
 }
 
-export function lookBack({
-  moments,
-  load,
-  watch,
-  scrapes,
-  noted,
-  may,
-  breakerOpenMs,
-  workers,
-}: ObservedDeps): Observed {
-  const phase = (fromMs: number, toMs: number, may_: typeof may = may): Phase =>
-    phaseOf(
-      load.answers.filter(({ dueMs }) => dueMs >= fromMs && dueMs < toMs),
-      { fromMs, toMs, wrong: load.wrong, may: may_ },
-    )
+type Labels = Readonly<Record<string, string>>
+export type Observed = ReturnType<typeof lookBack>
+
+export function lookBack({ moments, load, watch, scrapes, noted, may, breakerOpenMs, workers }: Run) {
   const { beganMs, injectedMs, healedMs, recoveredMs, endedMs } = moments
+  const phase = (fromMs: number, toMs: number, mayThen = may): Phase => {
+    const answers = load.answers.filter(({ dueMs }) => dueMs >= fromMs && dueMs < toMs)
+    return new Phase(answers, { fromMs, toMs, wrong: load.wrong, may: mayThen })
+  }
   const none = (): readonly number[] => []
-  const difference =
-    (from: readonly Sample[], to: readonly Sample[]) =>
-    (name: string, labels?: Readonly<Record<string, string>>): number =>
-      total(to, name, labels) - total(from, name, labels)
+  /** How much a counter grew. */
+  const growth = (from: readonly Sample[], to: readonly Sample[]) => (name: string, labels?: Labels) =>
+    total(to, name, labels) - total(from, name, labels)
   return {
     moments,
     watch,
@@ -102,65 +42,89 @@ export function lookBack({
     workers,
     baseline: phase(beganMs, injectedMs, none),
     fault: phase(injectedMs, healedMs),
+    /** From the heal until steady again. */
     recovery: phase(healedMs, recoveredMs),
     after: phase(recoveredMs, endedMs, none),
+    /** From the fault to the end. */
     all: phase(injectedMs, endedMs),
-    noted: (name) => noted.get(name) ?? NaN,
-    grew: difference(scrapes.beforeFault, scrapes.atEnd),
-    grewDuringFault: difference(scrapes.beforeFault, scrapes.beforeHeal),
-    grewAfter: difference(scrapes.recovered, scrapes.atEnd),
-    grewInBaseline: difference(scrapes.beforeBaseline, scrapes.beforeFault),
-    ownQuantile: (share) =>
+    noted: (name: string): number => noted.get(name) ?? NaN,
+    grew: growth(scrapes.beforeFault, scrapes.atEnd),
+    grewDuringFault: growth(scrapes.beforeFault, scrapes.beforeHeal),
+    grewAfter: growth(scrapes.recovered, scrapes.atEnd),
+    grewInBaseline: growth(scrapes.beforeBaseline, scrapes.beforeFault),
+    /** Milliseconds of redirects while the fault lasted, by QuickLink's own account, which a busy machine does not blur. */
+    ownQuantile: (share: number): number =>
       1000 * bucketOf(scrapes.beforeFault, scrapes.beforeHeal, 'quicklink_redirect_duration_seconds', share),
-    atEnd: (name, labels) => total(scrapes.atEnd, name, labels),
-    untilAll: (fromMs, isSo) => (watch.first(fromMs, isSo) ?? NaN) - fromMs,
+    atEnd: (name: string, labels?: Labels): number => total(scrapes.atEnd, name, labels),
+    /** Milliseconds from a moment until it was so for all workers; NaN: never. */
+    untilAll: (fromMs: number, isSo: (worker: Worker) => boolean): number =>
+      (watch.first(fromMs, isSo) ?? NaN) - fromMs,
   }
 }
 
-interface PhaseTraits {
+interface Traits {
   readonly fromMs: number
   readonly toMs: number
   readonly wrong: (answer: Answered) => boolean
   readonly may: (group: string) => readonly number[]
 }
 
-export function phaseOf(answers: readonly Answered[], traits: PhaseTraits): Phase {
-  const { fromMs, toMs, wrong, may } = traits
-  const isFailure = (answer: Answered): boolean => {
+export class Phase {
+  readonly answers: readonly Answered[]
+  readonly fromMs: number
+  readonly toMs: number
+  readonly #traits: Traits
+
+  constructor(answers: readonly Answered[], traits: Traits) {
+    this.answers = answers
+    this.fromMs = traits.fromMs
+    this.toMs = traits.toMs
+    this.#traits = traits
+  }
+
+  readonly of = (group: string): Phase =>
+    new Phase(
+      this.answers.filter((answer) => answer.group === group),
+      this.#traits,
+    )
+
+  /** Neither a redirect nor an answer that this group may give. */
+  readonly #isFailure = (answer: Answered): boolean => {
     const { group, status, bare } = answer
     if (status === 301 || status === 302) return false
     // That something does not exist is right if it does not.
-    return status === 404 ? wrong(answer) : bare === true || !may(group).includes(status)
+    return status === 404 ? this.#traits.wrong(answer) : bare === true || !this.#traits.may(group).includes(status)
   }
-  return {
-    fromMs,
-    toMs,
-    answers,
-    of: (group) =>
-      phaseOf(
-        answers.filter((answer) => answer.group === group),
-        traits,
-      ),
-    get wrong() {
-      return answers.filter(wrong).length
-    },
-    get failed() {
-      return answers.filter(isFailure).length
-    },
-    get failures() {
-      return answers.filter((answer) => isFailure(answer) || wrong(answer))
-    },
-    count: (...statuses) => answers.filter(({ status }) => statuses.includes(status)).length,
-    quantile: (share) => quantile(answers.map(({ ms }) => ms), share), // prettier-ignore
-    get latenessMs() {
-      return quantile(answers.map(({ lateMs }) => lateMs), 0.99) // prettier-ignore
-    },
-  }
-}
 
-export function quantile(values: readonly number[], share: number): number {
-  const sorted = [...values].sort((a, b) => a - b)
-  return sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? NaN
+  get wrong(): number {
+    return this.answers.filter(this.#traits.wrong).length
+  }
+
+  get failed(): number {
+    return this.answers.filter(this.#isFailure).length
+  }
+
+  get failures(): readonly Answered[] {
+    return this.answers.filter((answer) => this.#isFailure(answer) || this.#traits.wrong(answer))
+  }
+
+  readonly count = (...statuses: number[]): number =>
+    this.answers.filter(({ status }) => statuses.includes(status)).length
+
+  /** Milliseconds. */
+  readonly quantile = (share: number): number =>
+    quantile(
+      this.answers.map(({ ms }) => ms),
+      share,
+    )
+
+  /** Of the generator's own lateness. */
+  get latenessMs(): number {
+    return quantile(
+      this.answers.map(({ lateMs }) => lateMs),
+      0.99,
+    )
+  }
 }
 
 /** The answers of each second, with its beginning. */

@@ -4,12 +4,11 @@ import { join } from 'node:path'
 import { docker, dockerProblem } from '../../../appliance/compose.ts'
 import { Refusal } from '../../../embedded/paths.ts'
 import { askRedis } from '../../../embedded/redis-process.ts'
-import { openPostgres } from '../../../server/connections/postgres.ts'
-import { waitFor } from '../../../embedded/wait.ts'
 import { containerService, fileIn } from '../../faults/containers.ts'
 import type { Address } from '../../faults/fault-proxy.ts'
 import type { Proxies } from '../../faults/proxies.ts'
-import { applianceAt, silent, trusted, type Appliance, type Dependency } from './appliance.ts'
+import { applianceAt, openSql, type Appliance, type Dependency } from './appliance.ts'
+import { basic } from '../../report/grafana.ts'
 import type { Cleanup } from './cleanup.ts'
 
 interface Project {
@@ -36,26 +35,15 @@ export const at = (project: string, service: string, port: number): Address => (
 })
 
 export async function projectAppliance(cleanup: Cleanup, given: Project): Promise<Appliance> {
-  const { project, ports, workers } = given
+  const { project, ports } = given
   const [ownerKey, databaseUrl, operator] = await Promise.all([
     fileIn(`${project}-quicklink-1`, '/data/owner-key'),
     fileIn(`${project}-quicklink-1`, '/run/quicklink/database-url'),
     fileIn(`${project}-redis-1`, '/run/quicklink/operator'),
   ])
-  const sql = openPostgres({
-    url: Object.assign(new URL(databaseUrl), { host: `127.0.0.1:${ports.postgres}` }).href,
-    name: 'drill',
-    maxConnections: 2,
-    connectMs: 5000,
-    queryMs: 60_000,
-    onError: silent,
-  })
+  const sql = openSql(Object.assign(new URL(databaseUrl), { host: `127.0.0.1:${ports.postgres}` }).href)
+  const answersSql = async (): Promise<boolean> => (await sql.query('select 1').catch(() => [])).length > 0
   const redis = (command: string) => askRedis(ports.redis, operator, command, '127.0.0.1', 'operator')
-  const answersSql = (): Promise<boolean> =>
-    sql.query('select 1').then(
-      () => true,
-      () => false,
-    )
   const access = {
     ...given,
     opsUrl: `http://127.0.0.1:${ports.ops}`,
@@ -70,14 +58,11 @@ export async function projectAppliance(cleanup: Cleanup, given: Project): Promis
     },
     grafana: await grafanaOf(project),
     async close() {
-      await sql.close()
       const { text, errors } = await docker(['logs', '--tail', '2000', `${project}-quicklink-1`])
       writeFileSync(join(cleanup.dir, 'server.log'), text + errors)
     },
   }
-  const appliance = applianceAt(access, ownerKey, workers)
-  await waitFor(async () => trusted(await appliance.status(), workers), { deadlineMs: 30_000, everyMs: 50 })
-  return appliance
+  return applianceAt(access, ownerKey)
 }
 
 /** Undefined: there is none, or it is not up. */
@@ -87,5 +72,5 @@ async function grafanaOf(project: string): Promise<Appliance['grafana']> {
   const password = await docker(['exec', container, 'cat', '/run/quicklink/admin'])
   if (published.code !== 0 || password.code !== 0) return undefined
   const [address = ''] = published.text.split('\n')
-  return { url: `http://${address}`, password: password.text.trim(), container }
+  return { url: `http://${address}`, authorization: basic(password.text.trim()), container }
 }

@@ -1,9 +1,8 @@
 // What a drill was like, for the binder: timeline, hypothesis against figures, charts, and the last run beside this one.
 import { readdirSync, readFileSync } from 'node:fs'
-import { availableParallelism, cpus } from 'node:os'
-import { readBuild } from '../../../server/telemetry/build.ts'
 import {
-  judge as conclude,
+  figureText,
+  makeReport,
   type Chart,
   type Figure,
   type Report,
@@ -14,8 +13,10 @@ import { short } from '../../report/text.ts'
 import type { DrillResult } from './drill.ts'
 import { mayAlwaysRing } from './judge.ts'
 import { factor } from './rules.ts'
-import { bySecond, peak, quantile, type Observed } from './observed.ts'
-import type { Worker } from './appliance.ts'
+import { quantile } from '../../measure/stats.ts'
+import type { Answered } from './load.ts'
+import { bySecond, peak, type Observed } from './observed.ts'
+import type { Worker } from '../../measure/ops.ts'
 
 export function reportOf(result: DrillResult, earlier: Report | undefined): Report {
   const { drill, beganAt, checks, doubts, observed, settings, marks } = result
@@ -23,38 +24,34 @@ export function reportOf(result: DrillResult, earlier: Report | undefined): Repo
   const certain = checks.map(({ claim }) => claim)
   const figures = observed ? figuresOf(observed) : []
   const originMs = observed?.moments.beganMs ?? marks[0]?.atMs ?? 0
-  return {
-    kind: 'drill',
-    name: result.name,
-    title: drill.claim,
-    at: beganAt.toISOString(),
-    commit: readBuild().commit,
-    ...conclude(checks, doubts, certain),
-    checks,
-    phases: observed ? phasesOf(observed, originMs) : [],
-    marks: observed ? marksOf(observed, result.rung, originMs) : [],
-    figures,
-    charts: observed ? chartsOf(observed, originMs) : [],
-    tables: [
-      hypothesis(result),
-      timeline(result, originMs),
-      alerts(result),
-      ...(observed ? [failures(observed)] : []),
-      ...(earlier ? [comparison(figures, earlier)] : []),
-    ],
-    environment: {
-      mode: result.mode,
-      CPU: cpus()[0]?.model ?? 'unknown',
-      cores: availableParallelism(),
-      node: process.versions.node,
-      'requests per second': drill.load.rate,
-      ...settings,
+  return makeReport(
+    {
+      kind: 'drill',
+      name: result.name,
+      title: drill.claim,
+      at: beganAt.toISOString(),
+      checks,
+      phases: observed ? phasesOf(observed) : [],
+      marks: observed ? marksOf(observed, result.rung, originMs) : [],
+      figures,
+      charts: observed ? chartsOf(observed) : [],
+      tables: [
+        hypothesis(result),
+        timeline(result, originMs),
+        alerts(result),
+        ...(observed ? [failures(observed)] : []),
+        ...(earlier ? [comparison(figures, earlier)] : []),
+      ],
+      environment: {
+        mode: result.mode,
+        'requests per second': drill.load.rate,
+        ...settings,
+      },
     },
-  }
+    doubts,
+    certain,
+  )
 }
-
-const isDisturbed = ({ redis, postgres }: Worker): boolean =>
-  redis.breaker !== 'closed' || postgres.breaker !== 'closed' || !redis.trusted
 
 function figuresOf(observed: Observed): Figure[] {
   const { moments, baseline, fault, after, recovery } = observed
@@ -77,33 +74,28 @@ function figuresOf(observed: Observed): Figure[] {
   ]
 }
 
-function phasesOf({ moments }: Observed, originMs: number): Report['phases'] {
-  const at = (ms: number): number => (ms - originMs) / 1000
-  const { beganMs, injectedMs, healedMs, recoveredMs, endedMs } = moments
+function phasesOf({ moments: { beganMs, injectedMs, healedMs, recoveredMs, endedMs } }: Observed): Report['phases'] {
+  const phase = (name: string, fromMs: number, toMs: number) => {
+    const [fromS, toS] = [(fromMs - beganMs) / 1000, (toMs - beganMs) / 1000]
+    return { name, fromS, toS }
+  }
   return [
-    { name: 'baseline', fromS: at(beganMs), toS: at(injectedMs) },
-    { name: 'fault', fromS: at(injectedMs), toS: at(healedMs) },
-    { name: 'recovery', fromS: at(healedMs), toS: at(recoveredMs) },
-    { name: 'after', fromS: at(recoveredMs), toS: at(endedMs) },
+    phase('baseline', beganMs, injectedMs),
+    phase('fault', injectedMs, healedMs),
+    phase('recovery', healedMs, recoveredMs),
+    phase('after', recoveredMs, endedMs),
   ]
 }
 
-function breakerOpenMs({ watch, moments }: Observed): number {
-  const isOpen = ({ redis, postgres }: Worker): boolean => redis.breaker !== 'closed' || postgres.breaker !== 'closed'
-  return watch.looks.find(({ atMs, workers }) => atMs >= moments.injectedMs && workers.some(isOpen))?.atMs ?? NaN
-}
+/** From the fault on, when it was first so for one of the workers. */
+const firstMs = ({ watch, moments }: Observed, isSo: (worker: Worker) => boolean): number =>
+  watch.looks.find(({ atMs, workers }) => atMs >= moments.injectedMs && workers.some(isSo))?.atMs ?? NaN
 
-function detectedMs({ watch, moments }: Observed): number {
-  const { injectedMs, recoveredMs } = moments
-  const look = watch.looks.find(
-    ({ atMs, workers }) => atMs >= injectedMs && atMs < recoveredMs && workers.some(isDisturbed),
-  )
-  return look?.atMs ?? NaN
-}
+const isOpen = ({ redis, postgres }: Worker): boolean => redis.breaker !== 'closed' || postgres.breaker !== 'closed'
 
 function marksOf(observed: Observed, rung: DrillResult['rung'], originMs: number): Report['marks'] {
   const moments: [number, string][] = [
-    [breakerOpenMs(observed), 'breaker open'],
+    [firstMs(observed, isOpen), 'breaker open'],
     [rung?.[0]?.fromMs ?? NaN, 'first alert'],
   ]
   return moments.filter(([ms]) => Number.isFinite(ms)).map(([ms, what]) => ({ atS: (ms - originMs) / 1000, what }))
@@ -111,10 +103,14 @@ function marksOf(observed: Observed, rung: DrillResult['rung'], originMs: number
 
 function timeline({ marks, observed, rung }: DrillResult, originMs: number): Table {
   const worst = observed && peak(observed)
+  const noticedMs = observed ? firstMs(observed, (worker) => isOpen(worker) || !worker.redis.trusted) : NaN
   const further: [number, string][] = observed
     ? [
-        [detectedMs(observed), 'noticed by QuickLink: a breaker is not closed, or Redis is not trusted'],
-        [breakerOpenMs(observed), 'a breaker is open'],
+        [
+          noticedMs < observed.moments.recoveredMs ? noticedMs : NaN,
+          'noticed by QuickLink: a breaker is not closed, or Redis is not trusted',
+        ],
+        [firstMs(observed, isOpen), 'a breaker is open'],
         ...(rung ?? []).flatMap(({ name, severity, fromMs, toMs }): [number, string][] => [
           [fromMs, `rings: ${name} (${severity})`],
           [toMs ?? NaN, `over: ${name} (${severity})`],
@@ -202,9 +198,9 @@ function comparison(figures: readonly Figure[], earlier: Report): Table {
     title: 'The last run of this drill',
     note: `Of ${earlier.at.slice(0, 16).replace('T', ' ')} UTC, commit ${earlier.commit}: ${earlier.verdict}.`,
     head: ['what', 'then', 'now'],
-    rows: figures.map(({ name, value, unit }) => {
-      const then = earlier.figures.find((figure) => figure.name === name)
-      return [name, then ? `${short(then.value)} ${unit}`.trim() : '–', `${short(value)} ${unit}`.trim()]
+    rows: figures.map((figure) => {
+      const then = earlier.figures.find(({ name }) => name === figure.name)
+      return [figure.name, then ? figureText(then) : '–', figureText(figure)]
     }),
   }
 }
@@ -220,42 +216,47 @@ export function lastReport(name: string, parent = new URL('../../reports/', impo
   }
 }
 
-function chartsOf(observed: Observed, originMs: number): Chart[] {
+function chartsOf(observed: Observed): Chart[] {
   const { baseline, all, moments } = observed
   const { beganMs, endedMs } = moments
   // Of whole seconds only: half of one looks like half of the load.
   const wholeMs = beganMs + 1000 * Math.floor((endedMs - beganMs) / 1000)
   const answers = [...baseline.answers, ...all.answers].filter(({ dueMs }) => dueMs < wholeMs)
-  const whole = { answers, fromMs: beganMs }
-  const at = (ms: number): number => Math.round((ms - originMs) / 1000)
-  const latency = (name: string, share: number): Series => ({
+  const seconds = bySecond({ answers, fromMs: beganMs })
+  const series = (name: string, of: (second: readonly Answered[]) => number): Series => ({
     name,
-    points: bySecond(whole).map(([ms, answers]) => [
-      at(ms),
-      quantile(
-        answers.map(({ ms }) => ms),
-        share,
-      ),
-    ]),
+    points: seconds.map(([ms, answers]) => [Math.round((ms - beganMs) / 1000), of(answers)]),
   })
-  const counted = (name: string, is: (status: number) => boolean): Series => ({
-    name,
-    points: bySecond(whole).map(([ms, answers]) => [at(ms), answers.filter(({ status }) => is(status)).length]),
-  })
+  const latency = (share: number) => (second: readonly Answered[]) =>
+    quantile(
+      second.map(({ ms }) => ms),
+      share,
+    )
+  const count = (is: (status: number) => boolean) => (second: readonly Answered[]) =>
+    second.filter(({ status }) => is(status)).length
   return [
     {
       title: 'Latency from when each request was due, by second',
       unit: 'ms',
       logarithmic: true,
-      series: [latency('p50', 0.5), latency('p99', 0.99)],
+      series: [series('p50', latency(0.5)), series('p99', latency(0.99))],
     },
     {
       title: 'Answers by second',
       unit: '/s',
       series: [
-        counted('redirects', (status) => status === 302 || status === 301),
-        counted('503', (status) => status === 503),
-        counted('other or none', (status) => ![301, 302, 503].includes(status)),
+        series(
+          'redirects',
+          count((status) => status === 302 || status === 301),
+        ),
+        series(
+          '503',
+          count((status) => status === 503),
+        ),
+        series(
+          'other or none',
+          count((status) => ![301, 302, 503].includes(status)),
+        ),
       ],
     },
   ]

@@ -1,5 +1,7 @@
 // Looks at QuickLink from outside, ten times a second, for as long as the drill lasts.
-import { trusted, type Appliance, type Worker } from './appliance.ts'
+import { trusted, type Worker } from '../../measure/ops.ts'
+import { repeat } from '../../measure/repeat.ts'
+import type { Appliance } from './appliance.ts'
 import { clockMs } from './load.ts'
 
 export interface Look {
@@ -8,46 +10,29 @@ export interface Look {
   readonly workers: readonly Worker[]
 }
 
-export interface Watch {
-  readonly looks: readonly Look[]
-  /** When it was first so for all workers, from a moment on; undefined: not yet. */
-  first(fromMs: number, isSo: (worker: Worker) => boolean): number | undefined
-  /** Everything is as it should be, by the latest look. */
-  sound(): boolean
-  /** Nobody has answered for this long. */
-  silentMs(): number
-  stop(): Promise<void>
-}
-
 const everyMs = 100
 
-export function startWatch(appliance: Appliance): Watch {
+export type Watch = ReturnType<typeof startWatch>
+
+export function startWatch(appliance: Appliance) {
   const looks: Look[] = []
-  const over = new AbortController()
   const beganMs = clockMs()
   const look = async (): Promise<void> => {
-    const workers = await appliance.status().catch(() => [])
+    const workers = (await appliance.status().catch(() => [])).flatMap((worker) => worker ?? [])
     looks.push({ atMs: clockMs(), workers })
   }
-  const looking = (async () => {
-    while (!over.signal.aborted) {
-      const endMs = clockMs() + everyMs
-      await look()
-      await new Promise((resolve) => setTimeout(resolve, Math.max(0, endMs - clockMs())))
-    }
-  })()
   return {
-    looks,
-    first: (fromMs, isSo) =>
+    looks: looks as readonly Look[],
+    /** When it was first so for all workers, from a moment on; undefined: not yet. */
+    first: (fromMs: number, isSo: (worker: Worker) => boolean): number | undefined =>
       looks.find(({ atMs, workers }) => atMs >= fromMs && workers.length > 0 && workers.every(isSo))?.atMs,
-    sound() {
+    /** Everything is as it should be, by the latest look. */
+    sound(): boolean {
       const { workers = [] } = looks.at(-1) ?? {}
       return trusted(workers, appliance.workers) && workers.every(({ postgres }) => postgres.breaker === 'closed')
     },
-    silentMs: () => clockMs() - (looks.findLast(({ workers }) => workers.length > 0)?.atMs ?? beganMs),
-    async stop() {
-      over.abort()
-      await looking
-    },
+    /** Nobody has answered for this long. */
+    silentMs: (): number => clockMs() - (looks.findLast(({ workers }) => workers.length > 0)?.atMs ?? beganMs),
+    stop: repeat(everyMs, look),
   }
 }
