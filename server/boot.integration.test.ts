@@ -6,7 +6,8 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { boot, type BootConfig, type BootResult } from './boot.ts'
 import { ConfigError, limits } from './config.ts'
 import { withDatabaseLock } from './connections/migrate.ts'
-import { isUnavailable, openPostgres, type Postgres } from './connections/postgres.ts'
+import { openSql, withSql } from '../embedded/sql.ts'
+import { isUnavailable, type Postgres } from './connections/postgres.ts'
 import { rotateSalt } from './links/salt.ts'
 import { hashKey } from './tenants/keys.ts'
 import { adminUrlOf, freshDatabase } from '../testing/services.ts'
@@ -16,20 +17,10 @@ let dataDir: string
 let db: Postgres
 let logged: string[]
 
-const open = (url: string): Postgres =>
-  openPostgres({
-    url,
-    name: 'test',
-    maxConnections: 2,
-    connectMs: 1000,
-    queryMs: 5000,
-    onError: () => undefined,
-  })
-
 beforeEach(async () => {
   databaseUrl = await freshDatabase()
   dataDir = await mkdtemp(join(tmpdir(), 'quicklink-boot-'))
-  db = open(databaseUrl)
+  db = openSql(databaseUrl)
   logged = []
 })
 afterEach(async () => {
@@ -37,11 +28,8 @@ afterEach(async () => {
   await rm(dataDir, { recursive: true })
 })
 
-async function admin(statement: string): Promise<void> {
-  const connection = open(adminUrlOf(databaseUrl).replace(/[^/]+$/, 'postgres'))
-  await connection.query(statement)
-  await connection.close()
-}
+const admin = (statement: string): Promise<unknown> =>
+  withSql(adminUrlOf(databaseUrl).replace(/[^/]+$/, 'postgres'), (sql) => sql.query(statement))
 
 const note = (details: object, message: string): void => void logged.push(`${message} ${JSON.stringify(details)}`)
 const log = { info: note, warn: note, error: note }
@@ -234,7 +222,7 @@ describe('a restored copy', () => {
     await admin(`create database ${name} template ${source} owner quicklink`)
     try {
       const copyUrl = databaseUrl.replace(source, name)
-      db = open(copyUrl)
+      db = openSql(copyUrl)
       expect(await meta()).toEqual(before)
       expect(await start({ databaseUrl: copyUrl })).toEqual(booted)
       expect((await meta())?.epoch).not.toBe(before?.epoch)

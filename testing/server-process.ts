@@ -1,14 +1,31 @@
 // QuickLink as it is started: a primary and its workers, from the environment alone.
 import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll } from 'vitest'
 import { hasEnded } from '../embedded/daemon.ts'
 import { freePort } from '../embedded/process.ts'
-import { apiOf, send, type Api } from './http.ts'
+import { apiOf, send, type Answer, type Api } from './http.ts'
 import { waitFor } from '../embedded/wait.ts'
+
+interface Status {
+  readonly health: { readonly status: string }
+  readonly workers: readonly {
+    readonly pid: number | null
+    readonly serving: boolean
+    readonly restarts: number
+    readonly status: { readonly pid: number } | null
+  }[]
+}
+
+interface Manner {
+  /** Instead of the server. */
+  readonly program?: string
+  /** Its standard output: a socket that is read, one that nobody reads, a file that is read, or this descriptor. */
+  readonly stdout?: 'read' | 'unread' | 'file' | number
+}
 
 export interface ServerProcess {
   readonly url: string
@@ -17,7 +34,14 @@ export interface ServerProcess {
   readonly dataDir: string
   readonly output: () => string
   readonly api: Api
+  /** Of the primary. */
+  readonly pid: number
+  status(): Promise<Status>
   workerPids(): Promise<number[]>
+  /** One line of the metrics of all workers: a name, or a name with its labels. */
+  metric(line: string): Promise<number>
+  /** What its ops port answers to those who ask whether it is ready. */
+  ready(): Promise<Answer>
   signal(signal: NodeJS.Signals): void
   /** The exit code, when it has ended. */
   ended: Promise<number | null>
@@ -32,40 +56,49 @@ afterAll(async () => {
 
 const main = new URL('../server/main.ts', import.meta.url).pathname
 
-export async function startServer(env: Record<string, string>): Promise<ServerProcess> {
-  const server = await spawnServer(env)
-  await waitFor(async () => (await send(server.opsUrl, 'GET', '/readyz')).status === 200, { deadlineMs: 20_000 })
+export async function startServer(env: Record<string, string>, manner?: Manner): Promise<ServerProcess> {
+  const server = await spawnServer(env, manner)
+  await waitFor(async () => (await server.ready()).status === 200, { deadlineMs: 60_000 })
   return server
 }
 
-export async function spawnServer(env: Record<string, string>): Promise<ServerProcess> {
+export async function spawnServer(env: Record<string, string>, manner: Manner = {}): Promise<ServerProcess> {
+  const { program = main, stdout = 'read' } = manner
   const [port, opsPort] = [await freePort(), await freePort()]
   const [url, opsUrl] = [`http://127.0.0.1:${port}`, `http://127.0.0.1:${opsPort}`]
   const dataDir = mkdtempSync(join(tmpdir(), 'quicklink-test-'))
   const key = env['OWNER_KEY'] ?? `ql_${randomBytes(24).toString('base64url')}`
   const own = { HOST: '127.0.0.1', PORT: `${port}`, OPS_PORT: `${opsPort}`, OWNER_KEY: key, DATA_DIR: dataDir }
-  const child = spawn(process.execPath, [main], {
+  const outputFile = join(dataDir, 'output')
+  const file = stdout === 'file' ? openSync(outputFile, 'a') : undefined
+  const child = spawn(process.execPath, [program], {
     env: { PATH: process.env['PATH'], ...own, WORKERS: '1', ...env },
     // A group of its own, so that all of it can be killed at once.
     detached: true,
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['ignore', file ?? (typeof stdout === 'number' ? stdout : 'pipe'), 'pipe'],
   })
+  if (file !== undefined) closeSync(file)
   let output = ''
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk.toString()))
-  const ended = new Promise<number | null>((resolve) => child.once('close', resolve))
+  for (const stream of stdout === 'read' ? [child.stdout, child.stderr] : [child.stderr])
+    stream?.on('data', (chunk: Buffer) => (output += chunk.toString()))
+  const ended = new Promise<number | null>((resolve) => child.once(stdout === 'unread' ? 'exit' : 'close', resolve))
+  const ops = (path: string): Promise<Answer> => send(opsUrl, 'GET', path)
   const server: ServerProcess = {
     url,
     opsUrl,
     key,
     dataDir,
     ended,
-    output: () => output,
+    output: () => (file === undefined ? output : readFileSync(outputFile, 'utf8') + output),
     api: apiOf(url, key),
-    async workerPids() {
-      const { text } = await send(opsUrl, 'GET', '/statusz')
-      const { workers } = JSON.parse(text) as { workers: { pid: number | null }[] }
-      return workers.flatMap(({ pid }) => pid ?? [])
+    pid: child.pid as number,
+    status: async () => JSON.parse((await ops('/statusz')).text) as Status,
+    workerPids: async () => (await server.status()).workers.flatMap(({ pid }) => pid ?? []),
+    async metric(line) {
+      const lines = (await ops('/metrics')).text.split('\n')
+      return Number(lines.find((each) => each.startsWith(`${line} `))?.slice(line.length))
     },
+    ready: () => ops('/readyz'),
     signal: (signal) => void child.kill(signal),
     async kill() {
       if (!hasEnded(child) && child.pid !== undefined) process.kill(-child.pid, 'SIGKILL')

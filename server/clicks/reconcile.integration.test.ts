@@ -2,11 +2,11 @@
 // QL_CLICKS_REDIRECTS=50000 shows the full count.
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect, it } from 'vitest'
-import { openPostgres } from '../connections/postgres.ts'
+import { withSql } from '../../embedded/sql.ts'
 import { limits } from '../config.ts'
 import { send } from '../../testing/app.ts'
 import { flood } from '../../testing/load.ts'
-import { spawnServer } from '../../testing/server-process.ts'
+import { startServer } from '../../testing/server-process.ts'
 import { freshDatabase, freshRedis, proxied, waitFor } from '../../testing/services.ts'
 
 const redirects = Number(process.env['QL_CLICKS_REDIRECTS'] ?? 6000)
@@ -16,12 +16,11 @@ const workers = 3
 it('clicks reconcile after an outage of Postgres and the death of a worker, but for its last flush interval', async () => {
   const databaseUrl = await freshDatabase()
   const { proxy, url } = await proxied(databaseUrl)
-  const server = await spawnServer({
+  const server = await startServer({
     DATABASE_URL: url,
     REDIS_URL: await freshRedis(),
     WORKERS: String(workers),
   })
-  await waitFor(async () => (await send(server.opsUrl, 'GET', '/readyz')).status === 200, { deadlineMs: 60_000 })
   const { body } = await server.api('POST', '/links', { url: 'https://example.org/' })
   const code = String(body['code'])
   const [victim] = await server.workerPids()
@@ -65,25 +64,13 @@ it('clicks reconcile after an outage of Postgres and the death of a worker, but 
   const { accepted, persisted, dropped } = await waitFor(settled, { deadlineMs: 40_000, everyMs: 200 })
   expect([accepted, dropped]).toEqual([persisted, 0])
 
-  const onError = (): undefined => undefined
-  const sql = openPostgres({
-    url: databaseUrl,
-    name: 'test',
-    maxConnections: 1,
-    connectMs: 5000,
-    queryMs: 5000,
-    onError,
-  })
-  const [row] = await sql.query<{ n: number }>('select sum(clicks)::bigint as n from clicks')
-  await sql.close()
+  const total = 'select sum(clicks)::bigint as n from clicks'
+  const [row] = await withSql(databaseUrl, (sql) => sql.query<{ n: number }>(total))
   expect(row?.n).toBe(persisted)
   // One worker's share of a flush interval; twice that, because nothing shares connections out evenly.
   const interval = (perSecond * limits.clicksEveryMs) / 1000
   expect(served - accepted).toBeGreaterThanOrEqual(0)
   expect(served - accepted).toBeLessThanOrEqual((2 * interval) / workers)
-  const metrics = (await send(server.opsUrl, 'GET', '/metrics')).text
-  expect(metrics).toContain(`\nquicklink_clicks_accepted_total ${accepted}\n`)
-  expect(metrics).toContain(`\nquicklink_clicks_persisted_total ${persisted}\n`)
-  await server.kill()
-  await proxy.close()
+  expect(await server.metric('quicklink_clicks_accepted_total')).toBe(accepted)
+  expect(await server.metric('quicklink_clicks_persisted_total')).toBe(persisted)
 }, 150_000)

@@ -7,7 +7,7 @@ import type { Postgres } from '../connections/postgres.ts'
 import { send } from '../../testing/app.ts'
 import { allTrust } from '../../testing/changes.ts'
 import { flood, type Flood, type FloodOptions } from '../../testing/load.ts'
-import { spawnServer, type ServerProcess } from '../../testing/server-process.ts'
+import { startServer, type ServerProcess } from '../../testing/server-process.ts'
 import {
   freshDatabase,
   redisCommand,
@@ -37,7 +37,7 @@ beforeAll(async () => {
   proxy = through.proxy
   const databaseUrl = await freshDatabase()
   sql = openSql(databaseUrl)
-  server = await spawnServer({
+  server = await startServer({
     DATABASE_URL: databaseUrl,
     REDIS_URL: through.url,
     WORKERS: String(workers),
@@ -47,8 +47,6 @@ beforeAll(async () => {
     DB_TIMEOUT_MS: String(dbTimeoutMs),
     REDIS_TIMEOUT_MS: '300',
   })
-  const isReady = async (): Promise<boolean> => (await send(server.opsUrl, 'GET', '/readyz')).status === 200
-  await waitFor(isReady, { deadlineMs: 80_000, everyMs: 100 })
   await allTrust([server])
   return async () => {
     await server.kill()

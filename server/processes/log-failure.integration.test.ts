@@ -5,7 +5,8 @@ import { closeSync, constants, mkdtempSync, openSync, readFileSync, renameSync, 
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { get, start, startReady, statusOf, total, until, type Running } from './supervised.stub.ts'
+import type { ServerProcess } from '../../testing/server-process.ts'
+import { get, start, startReady, until } from './supervised.stub.ts'
 
 function folder(): string {
   const dir = mkdtempSync(join(tmpdir(), 'quicklink-log-'))
@@ -24,23 +25,21 @@ function opened(fd: number): number {
   return fd
 }
 
-const pidsOf = async (running: Running): Promise<unknown[]> => (await statusOf(running)).workers.map(({ pid }) => pid)
-
 /** Far more lines than any pipe or queue holds: some from each worker. */
-async function logMuch(running: Running): Promise<void> {
+async function logMuch(running: ServerProcess): Promise<void> {
   for (let n = 0; n < 16; n++) await get(running, '/log/1000')
 }
 
-async function goesOn(running: Running): Promise<void> {
-  const before = await pidsOf(running)
+async function goesOn(running: ServerProcess): Promise<void> {
+  const before = await running.workerPids()
   await logMuch(running)
   expect(await get(running)).toMatch(/\d+/)
-  expect((await fetch(`${running.ops}/readyz`)).status).toBe(200)
-  expect(await pidsOf(running)).toEqual(before)
-  expect(await total(running, 'quicklink_worker_restarts_total')).toBe(0)
-  expect(await total(running, 'quicklink_log_dropped_total')).toBeGreaterThan(0)
-  running.child.kill('SIGTERM')
-  expect(await running.exit).toMatchObject({ code: 0, signal: null })
+  expect((await running.ready()).status).toBe(200)
+  expect(await running.workerPids()).toEqual(before)
+  expect(await running.metric('quicklink_worker_restarts_total')).toBe(0)
+  expect(await running.metric('quicklink_log_dropped_total')).toBeGreaterThan(0)
+  running.signal('SIGTERM')
+  expect(await running.ended).toBe(0)
 }
 
 const { O_RDWR, O_RDONLY, O_WRONLY, O_NONBLOCK } = constants
@@ -51,26 +50,24 @@ test('a pipe that nobody reads: answers go on, lines are dropped and counted, an
 
 test('a socket that nobody reads: the same, also after a worker was replaced', async () => {
   // What Node calls a pipe is a socket, and nobody reads it until somebody listens.
-  const running = await startReady({}, 'pipe')
+  const running = await startReady({}, 'unread')
   await logMuch(running)
   await get(running, '/crash').catch(() => undefined)
-  await until(async () => expect(await pidsOf(running)).not.toContain(null))
+  await until(async () => expect(await running.workerPids()).toHaveLength(2))
   await logMuch(running)
-  expect(await total(running, 'quicklink_worker_restarts_total')).toBe(1)
-  expect((await fetch(`${running.ops}/readyz`)).status).toBe(200)
-  expect(await total(running, 'quicklink_log_dropped_total')).toBeGreaterThan(0)
-  running.child.kill('SIGTERM')
-  expect(await running.exit).toMatchObject({ code: 0, signal: null })
+  expect(await running.metric('quicklink_worker_restarts_total')).toBe(1)
+  expect((await running.ready()).status).toBe(200)
+  expect(await running.metric('quicklink_log_dropped_total')).toBeGreaterThan(0)
+  running.signal('SIGTERM')
+  expect(await running.ended).toBe(0)
 })
 
 test('a socket that is read: it has the lines of all processes, whole, and the last ones of a worker that dies', async () => {
-  const running = await startReady({}, 'pipe')
-  let output = ''
-  running.child.stdout?.on('data', (chunk) => (output += String(chunk)))
+  const running = await startReady({}, 'read')
   await Promise.all(Array.from({ length: 6 }, () => get(running, '/log/100')))
   await get(running, '/wrong').catch(() => undefined)
-  await until(() => Promise.resolve(expect(output).toMatch(/"a mistake that nobody caught[^]*will be replaced/)))
-  const lines = output.trimEnd().split('\n')
+  await until(() => expect(running.output()).toMatch(/"a mistake that nobody caught[^]*will be replaced/))
+  const lines = running.output().trimEnd().split('\n')
   for (const line of lines) JSON.parse(line)
   expect(lines.filter((line) => line.includes('"a line"'))).toHaveLength(600)
 })
@@ -101,11 +98,11 @@ test.runIf(process.getuid?.() === 0)('a disk that fills up: the same, and lines 
   const path = join(dir, 'quicklink.log')
   const running = await startReady({}, opened(openSync(path, 'a')))
   await logMuch(running)
-  expect(await total(running, 'quicklink_log_dropped_total')).toBeGreaterThan(0)
+  expect(await running.metric('quicklink_log_dropped_total')).toBeGreaterThan(0)
   truncateSync(path)
   await get(running, '/log/1000')
   const whole = /^\{"level":"warn".*"a line"\}$/m
-  await until(() => Promise.resolve(expect(readFileSync(path, 'utf8')).toMatch(whole)))
+  await until(() => expect(readFileSync(path, 'utf8')).toMatch(whole))
 })
 
 test('a log file that is renamed is opened anew, and no line is lost', async () => {
@@ -124,19 +121,19 @@ test('a log file that is renamed is opened anew, and no line is lost', async () 
     await logSome()
     expect(lines(path)).toBeGreaterThan(0)
   })
-  await until(() => Promise.resolve(expect(lines(path) + lines(old)).toBe(asked)))
-  expect(await total(running, 'quicklink_log_dropped_total')).toBe(0)
+  await until(() => expect(lines(path) + lines(old)).toBe(asked))
+  expect(await running.metric('quicklink_log_dropped_total')).toBe(0)
 })
 
 test('the last line of a worker that nobody could help gets out', async () => {
   const running = await startReady()
   await get(running, '/wrong').catch(() => undefined)
-  await until(() => Promise.resolve(expect(running.output()).toContain('nobody catches this')))
+  await until(() => expect(running.output()).toContain('nobody catches this'))
   expect(running.output().match(/a mistake that nobody caught/g)).toHaveLength(1)
 })
 
 test('a log file that cannot be opened: one sentence that names the variable', async () => {
   const running = await start({ LOG_FILE: join(folder(), 'no', 'such', 'folder') })
-  expect((await running.exit).code).toBe(1)
+  expect(await running.ended).toBe(1)
   expect(running.output()).toMatch(/^LOG_FILE names .*, which cannot be opened \(ENOENT\)\.$/m)
 })

@@ -1,47 +1,48 @@
 import { once } from 'node:events'
 import { createServer, type AddressInfo, type Server } from 'node:net'
 import { expect, test } from 'vitest'
-import { alive, get, start, startReady, statusOf, total, until } from './supervised.stub.ts'
+import { send } from '../../testing/http.ts'
+import { alive, get, start, startReady, until } from './supervised.stub.ts'
 
 test('is ready although Postgres is away, and workers hear of the database when it is there', async () => {
   const running = await startReady()
-  expect(await (await fetch(`${running.ops}/livez`)).json()).toEqual({ status: 'ok' })
+  expect(JSON.parse((await send(running.opsUrl, 'GET', '/livez')).text)).toEqual({ status: 'ok' })
   expect(await get(running, '/boot')).toContain('the salt')
-  await until(async () => expect((await statusOf(running)).health.status).toBe('ok'))
+  await until(async () => expect((await running.status()).health.status).toBe('ok'))
   expect(running.output().match(/cannot be reached/g)).toHaveLength(1)
 })
 
 test('a worker that dies is replaced, and no counter goes back', async () => {
   const running = await startReady()
   for (let i = 0; i < 20; i++) await get(running)
-  expect(await total(running, 'quicklink_redirects_total{status="302"}')).toBe(20)
+  expect(await running.metric('quicklink_redirects_total{status="302"}')).toBe(20)
   await get(running, '/crash').catch(() => undefined)
-  expect(await total(running, 'quicklink_redirects_total{status="302"}')).toBe(20)
+  expect(await running.metric('quicklink_redirects_total{status="302"}')).toBe(20)
   await until(async () => {
-    const { workers } = await statusOf(running)
+    const { workers } = await running.status()
     expect(workers.map(({ serving }) => serving)).toEqual([true, true])
     expect(workers.map(({ restarts }) => restarts).sort()).toEqual([0, 1])
     expect(workers.every(({ pid, status }) => pid !== null && pid === status?.pid)).toBe(true)
   })
   await get(running, '/boot') // the replacement knows the database too
-  expect(await total(running, 'quicklink_redirects_total{status="302"}')).toBe(21)
-  expect(await total(running, 'quicklink_worker_restarts_total')).toBe(1)
-  expect(await total(running, 'quicklink_workers_serving')).toBe(2)
+  expect(await running.metric('quicklink_redirects_total{status="302"}')).toBe(21)
+  expect(await running.metric('quicklink_worker_restarts_total')).toBe(1)
+  expect(await running.metric('quicklink_workers_serving')).toBe(2)
 })
 
 test.each(['SIGTERM', 'SIGINT'] as const)('one clean stop, although %s comes to all and twice', async (signal) => {
   const running = await startReady()
-  const pids = (await statusOf(running)).workers.map(({ pid }) => pid ?? 0)
+  const pids = await running.workerPids()
   const slow = get(running, '/slow')
   await new Promise((resolve) => setTimeout(resolve, 100))
   for (let i = 0; i < 2; i++) {
-    running.child.kill(signal)
+    running.signal(signal)
     // One that was idle may have ended by now.
     for (const pid of pids) if (alive(pid)) process.kill(pid, signal)
   }
-  await until(async () => expect((await fetch(`${running.ops}/readyz`)).status).toBe(503))
+  await until(async () => expect((await running.ready()).status).toBe(503))
   expect(await slow).toMatch(/\d+/) // what was in flight is finished
-  expect(await running.exit).toMatchObject({ code: 0, signal: null })
+  expect(await running.ended).toBe(0)
   expect(pids.some(alive)).toBe(false)
   expect(running.output()).not.toMatch(/will be replaced|not clean|killed/)
 })
@@ -51,17 +52,17 @@ test('a worker that does not finish is killed, and the primary still exits with 
   void get(running, '/hang').catch(() => undefined)
   await new Promise((resolve) => setTimeout(resolve, 100))
   const beganMs = performance.now()
-  running.child.kill('SIGTERM')
-  expect((await running.exit).code).toBe(0)
+  running.signal('SIGTERM')
+  expect(await running.ended).toBe(0)
   expect(performance.now() - beganMs).toBeLessThan(10_000)
 })
 
 test('workers that lose their primary stop', async () => {
   const running = await startReady()
-  const pids = (await statusOf(running)).workers.map(({ pid }) => pid ?? 0)
-  running.child.kill('SIGKILL')
+  const pids = await running.workerPids()
+  running.signal('SIGKILL')
   await until(async () => expect(pids.some(alive)).toBe(false))
-  await running.exit
+  await running.ended
   expect(running.output()).toContain('the primary process is gone')
 })
 
@@ -70,7 +71,7 @@ test.each(['PORT', 'OPS_PORT'])('a taken %s: one sentence that names it, and no 
   await once(blocker, 'listening')
   const { port } = blocker.address() as AddressInfo
   const running = await start({ [variable]: String(port) })
-  const { code } = await running.exit
+  const code = await running.ended
   blocker.close()
   expect(code).toBe(1)
   const sentences = running.output().match(new RegExp(`Port ${port} is taken: set ${variable} to`, 'g'))
