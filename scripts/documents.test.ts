@@ -33,3 +33,18 @@ test('every link from one document to another leads somewhere', () => {
 test('README is a page, not a book', () => {
   expect(textOf('README.md').split(/\s+/).length).toBeLessThanOrEqual(1000)
 })
+
+test('every command that a document names is one of the Makefile', () => {
+  const targets = new Set(Array.from(textOf('Makefile').matchAll(/^([a-z0-9-]+):/gm), ([, name]) => name))
+  const named = documents.filter((path) => !path.startsWith('docs/decisions/') && path !== 'CHANGELOG.md')
+  for (const path of named) {
+    const code = textOf(path).match(/```[^`]*```|`[^`]*`/g) ?? []
+    const asked = code.flatMap((text) =>
+      Array.from(text.matchAll(/(?:^|[\s`;(&])make (?:-s )?([a-z0-9-]+)/g), ([, name = '']) => name),
+    )
+    expect(
+      asked.filter((name) => !targets.has(name)),
+      path,
+    ).toEqual([])
+  }
+})
