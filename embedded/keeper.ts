@@ -1,8 +1,8 @@
 // Who looks after what `make up` started. The program is keeper-run.ts; here is what others ask of it.
-import { rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { rmSync } from 'node:fs'
+import { basename, join } from 'node:path'
 import { type Daemon, type Stopped, daemon, isReadyInTime, start } from './daemon.ts'
-import { type Places, Refusal, lastLines, projectDir, readJson, readText, rotate, shown } from './paths.ts'
+import { type Places, Refusal, lastLines, projectDir, readJson, rotate, shown, writeJson } from './paths.ts'
 import { isOurs } from './process.ts'
 
 const program = join(projectDir, 'embedded', 'keeper-run.ts')
@@ -39,8 +39,11 @@ export async function startKeeper(places: Places, env: NodeJS.ProcessEnv): Promi
 
 /** Whoever breaks something on purpose, a load test for example, mends it, too: the keeper looks away as long as they live. */
 export function handsOff({ handsOffFile }: Places): () => void {
-  writeFileSync(handsOffFile, String(process.pid), { mode: 0o600 })
+  writeJson(handsOffFile, { pid: process.pid, word: basename(process.argv[1] ?? process.execPath) })
   return () => rmSync(handsOffFile, { force: true })
 }
 
-export const isHandsOff = ({ handsOffFile }: Places): boolean => isOurs(Number(readText(handsOffFile)), projectDir)
+export function isHandsOff({ handsOffFile }: Places): boolean {
+  const { pid, word } = readJson<{ pid: number; word: string }>(handsOffFile) ?? {}
+  return word !== undefined && isOurs(pid, word)
+}
