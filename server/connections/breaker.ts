@@ -1,13 +1,13 @@
 // The only importer of opossum. The rule is the seed's: more than N failures within a window open the breaker.
-// opossum's own rule is a percentage, so it is silenced (volumeThreshold) and opossum keeps the states and the clock.
+// opossum's own rule is a percentage, so it is silenced (volumeThreshold); opossum keeps the states and the clock.
 //
 //   closed ──(more than N failures in the window)──▶ open ──(openMs)──▶ half open ──(one trial succeeds)──▶ closed
 //                                                      ▲                    └──────(it fails)──────┐
 //                                                      └───────────────────────────────────────────┘
 //
-// While closed, calls do not pass through opossum at all: a success that began before the breaker opened can then not
-// close it, and the hot path does not pay for opossum's statistics. Failures that overlap in time are one stall and
-// count once: a pause of 60 ms under load is not an outage.
+// In opossum whatever ends while it is half open is taken for the trial, also a call that began before it opened. So a
+// breaker opens as a new circuit: what was under way in the old one ends without a say. Failures that overlap in time are
+// one stall and count once: a pause of 60 ms under load is not an outage.
 import CircuitBreaker from 'opossum'
 
 export type BreakerState = 'closed' | 'open' | 'half_open'
@@ -24,30 +24,19 @@ export interface BreakerOptions {
   readonly nowMs?: () => number
 }
 
+type Circuit = CircuitBreaker<[() => Promise<unknown>]>
+
 export class Breaker {
-  readonly #circuit: CircuitBreaker<[() => Promise<unknown>]>
   readonly #options: BreakerOptions
   readonly #nowMs: () => number
+  #circuit: Circuit
   #failedAtMs: number[] = []
   #countedAtMs = -Infinity
-  #openings = 0
 
   constructor(options: BreakerOptions) {
     this.#options = options
     this.#nowMs = options.nowMs ?? (() => performance.now())
-    this.#circuit = new CircuitBreaker((call: () => Promise<unknown>) => call(), {
-      timeout: false,
-      resetTimeout: options.openMs,
-      volumeThreshold: Number.MAX_SAFE_INTEGER,
-      rollingPercentilesEnabled: false,
-      enableSnapshots: false,
-    })
-    this.#circuit.on('open', () => options.onState?.('open'))
-    this.#circuit.on('halfOpen', () => options.onState?.('half_open'))
-    this.#circuit.on('close', () => {
-      this.#failedAtMs = []
-      options.onState?.('closed')
-    })
+    this.#circuit = this.#newCircuit()
   }
 
   get state(): BreakerState {
@@ -55,13 +44,14 @@ export class Breaker {
   }
 
   async run<T>(call: () => Promise<T>): Promise<T> {
-    if (!this.#circuit.closed) return this.#trial(call)
-    const openings = this.#openings
+    const circuit = this.#circuit
     const beganMs = this.#nowMs()
     try {
-      return await call()
+      return (await circuit.fire(call)) as T
     } catch (error) {
-      if (openings === this.#openings) this.#failed(beganMs)
+      if (CircuitBreaker.isOurError(error as Error)) throw new BreakerOpen('the breaker is open')
+      // A trial that fails is opossum's own affair.
+      if (circuit === this.#circuit && circuit.closed) this.#failed(beganMs)
       throw error
     }
   }
@@ -71,13 +61,19 @@ export class Breaker {
     this.#circuit.shutdown()
   }
 
-  async #trial<T>(call: () => Promise<T>): Promise<T> {
-    try {
-      return (await this.#circuit.fire(call)) as T
-    } catch (error) {
-      if (CircuitBreaker.isOurError(error as Error)) throw new BreakerOpen('the breaker is open')
-      throw error
-    }
+  #newCircuit(): Circuit {
+    const { openMs, onState } = this.#options
+    const circuit: Circuit = new CircuitBreaker((call: () => Promise<unknown>) => call(), {
+      timeout: false,
+      resetTimeout: openMs,
+      volumeThreshold: Number.MAX_SAFE_INTEGER,
+      rollingPercentilesEnabled: false,
+      enableSnapshots: false,
+    })
+    circuit.on('open', () => onState?.('open'))
+    circuit.on('halfOpen', () => onState?.('half_open'))
+    circuit.on('close', () => onState?.('closed'))
+    return circuit
   }
 
   #failed(beganMs: number): void {
@@ -88,7 +84,9 @@ export class Breaker {
     this.#failedAtMs = this.#failedAtMs.filter((atMs) => nowMs - atMs < this.#options.windowMs)
     this.#failedAtMs.push(nowMs)
     if (this.#failedAtMs.length <= this.#options.failures) return
-    this.#openings++
+    this.#failedAtMs = []
+    this.#circuit.shutdown()
+    this.#circuit = this.#newCircuit()
     this.#circuit.open()
   }
 }
