@@ -19,6 +19,8 @@ const given = told(process.env, places)
 const env = Object.assign(process.env, asEnv(given))
 const circumstances = { forced: env['MODE'], remembered: readText(places.modeFile) }
 const say = (line: string): void => console.log(line)
+// Whoever reads along may leave (`make down | head`): what was begun is done all the same.
+for (const output of [process.stdout, process.stderr]) output.on('error', () => undefined)
 
 /** Both at once would fight for the port. */
 async function refuseOtherRunning(mode: Mode): Promise<void> {

@@ -1,6 +1,7 @@
 // The commands as a person runs them, on the real server.
 import { execFile, spawn } from 'node:child_process'
 import { appendFileSync, existsSync, mkdirSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs'
+import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -126,6 +127,14 @@ test('make up starts what is missing beside a server that runs, and says what', 
   expect(text).toMatch(/^Redis is down: starting it$/m)
   expect((await command('status')).text).toMatch(/Redis +up .*(\n.*)*Keeper +up/)
   await command('down')
+})
+
+test('make down stops all of it, though nobody reads along', { timeout: 120_000 }, async () => {
+  await command('up')
+  const down = spawn(process.execPath, [join(projectDir, 'appliance', 'cli.ts'), 'down'], { env })
+  down.stdout.destroy()
+  await once(down, 'exit')
+  expect((await command('status')).text).toMatch(/QuickLink +down\nPostgres +down\nRedis +down/)
 })
 
 test('what was set at one start holds for the next', { timeout: 120_000 }, async () => {
