@@ -11,6 +11,7 @@ export default defineConfig({
       {
         test: {
           name: 'unit',
+          setupFiles: ['testing/end-with-run.ts'],
           include: [
             '*.test.ts',
             '{server,testing,appliance,embedded,loadtest,scripts,grafana,prometheus}/**/*.test.ts',
@@ -24,6 +25,7 @@ export default defineConfig({
           name: 'integration',
           include: ['{server,testing,embedded,loadtest}/**/*.{integration,model}.test.ts', 'contract/**/*.test.ts'],
           exclude: everywhere,
+          setupFiles: ['testing/end-with-run.ts'],
           globalSetup: ['testing/global-setup.ts'],
           // Servers, databases and load share the machine: more files at once would measure each other.
           maxWorkers: 2,

@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { afterAll } from 'vitest'
 import { hasEnded } from '../embedded/daemon.ts'
 import { freePort } from '../embedded/process.ts'
+import { dieWithMe } from '../embedded/temporary.ts'
 import { apiOf, send, type Answer, type Api } from './http.ts'
 import { waitFor } from '../embedded/wait.ts'
 
@@ -78,6 +79,7 @@ export async function spawnServer(env: Record<string, string>, manner: Manner = 
     stdio: ['ignore', file ?? (typeof stdout === 'number' ? stdout : 'pipe'), 'pipe'],
   })
   if (file !== undefined) closeSync(file)
+  const callOff = dieWithMe(child.pid, dataDir)
   let output = ''
   for (const stream of stdout === 'read' ? [child.stdout, child.stderr] : [child.stderr])
     stream?.on('data', (chunk: Buffer) => (output += chunk.toString()))
@@ -101,6 +103,7 @@ export async function spawnServer(env: Record<string, string>, manner: Manner = 
     ready: () => ops('/readyz'),
     signal: (signal) => void child.kill(signal),
     async kill() {
+      callOff()
       if (!hasEnded(child) && child.pid !== undefined) process.kill(-child.pid, 'SIGKILL')
       await ended
       rmSync(dataDir, { recursive: true, force: true })
