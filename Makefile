@@ -37,7 +37,7 @@ service: install ## without Docker: a systemd unit, so that it is there after a 
 service-remove: install ## take the unit away
 	@npm run --silent appliance -- service-remove
 
-upgrade: install ## pull, build, replace; with docker-compose.replicas.yml one after the other
+upgrade: install ## after git pull: the new version runs (Docker: pulled, built, with docker-compose.replicas.yml one after the other)
 	@npm run --silent appliance -- upgrade
 
 owner-key: install ## print the key of the owner

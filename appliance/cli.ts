@@ -1,8 +1,9 @@
 // `make up`, `make down` and the rest, in the mode that this folder was started in.
 import { backup as embeddedBackup, restore as embeddedRestore } from '../embedded/backup.ts'
+import { stopKeeper } from '../embedded/keeper.ts'
 import { Refusal, readText } from '../embedded/paths.ts'
 import { down as embeddedDown, logs as embeddedLogs, status as embeddedStatus } from '../embedded/running.ts'
-import { runningServer } from '../embedded/server.ts'
+import { runningServer, stopServer } from '../embedded/server.ts'
 import { removeService, service } from '../embedded/service.ts'
 import { placesFrom, up as embeddedUp } from '../embedded/up.ts'
 import { backup, newOwnerKey, restore } from './backup.ts'
@@ -46,6 +47,14 @@ async function start(): Promise<void> {
 const withDockerOnly = (what: string) => (): Promise<never> =>
   Promise.reject(new Refusal(`\`make ${what}\` is for Docker mode, and this folder was started without Docker.`))
 
+/** git pull is the person's, and packages are there by now. The data, Postgres and Redis stay as they are; migrations come with the start. */
+async function embeddedUpgrade(): Promise<void> {
+  say('QuickLink is started anew: redirects are away for some seconds')
+  await stopKeeper(places)
+  await stopServer(places)
+  await start()
+}
+
 const dockerRestarts = (): Promise<never> =>
   Promise.reject(new Refusal('In Docker mode no unit is needed: the containers come back with the engine.'))
 
@@ -69,7 +78,7 @@ const commands: Record<string, Record<Mode, () => Promise<void>>> = {
   restore: { docker: () => restore(places, env, say), embedded: () => embeddedRestore(places, env, say) },
   service: { docker: dockerRestarts, embedded: () => Promise.resolve(service(places, env, say)) },
   'service-remove': { docker: dockerRestarts, embedded: () => Promise.resolve(removeService(say)) },
-  upgrade: { docker: () => upgrade(say), embedded: withDockerOnly('upgrade') },
+  upgrade: { docker: () => upgrade(say), embedded: embeddedUpgrade },
   'owner-key': { docker: async () => say(await ownerKey()), embedded: () => printFile(places.ownerKeyFile) },
   'new-owner-key': { docker: () => newOwnerKey(say), embedded: withDockerOnly('new-owner-key') },
   'grafana-password': {

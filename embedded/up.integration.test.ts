@@ -137,6 +137,20 @@ test('make down stops all of it, though nobody reads along', { timeout: 120_000 
   expect((await command('status')).text).toMatch(/QuickLink +down\nPostgres +down\nRedis +down/)
 })
 
+test(
+  'make upgrade starts the version that is there now, with the same Postgres and Redis',
+  { timeout: 120_000 },
+  async () => {
+    await command('up')
+    const [server, redis, postgres] = [pidsOf('server.json'), pidsOf('redis.json'), pidOfPostgres()]
+    expect(await command('upgrade')).toMatchObject({ code: 0 })
+    expect([pidsOf('redis.json'), pidOfPostgres()]).toEqual([redis, postgres])
+    expect(pidsOf('server.json')).not.toBe(server)
+    expect((await command('status')).text).toMatch(/QuickLink +up .*, ready\)(\n.*)*Keeper +up/)
+    await command('down')
+  },
+)
+
 test('what was set at one start holds for the next', { timeout: 120_000 }, async () => {
   const { PORT, OPS_PORT, ...unset } = env
   const at = { ...unset, DATA_DIR: `${dataDir}-settings` }
