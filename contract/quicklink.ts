@@ -5,7 +5,7 @@ import { expect } from 'vitest'
 import { buildIndexes } from '../server/connections/indexes.ts'
 import { chooseIndexes } from '../server/links/upkeep.ts'
 import { startTestApp } from '../testing/app.ts'
-import { apiOf, created, send, type Answer, type Api, type ApiAnswer } from '../testing/http.ts'
+import { apiOf, created, newTenant, send, type Answer, type Api, type ApiAnswer } from '../testing/http.ts'
 import { startServer } from '../testing/server-process.ts'
 import { freshDatabase, freshRedis } from '../testing/services.ts'
 
@@ -79,11 +79,7 @@ export async function quickLink(open: () => Promise<Found> = outside ?? twoWorke
     api,
     get: (path, headers, method = 'GET') => send(found.url, method, path, undefined, headers),
     create: async (more = {}) => String((await created(api, '/links', { url: target, ...more }))['code']),
-    async tenant(more = {}) {
-      const id = fresh('tenant')
-      await created(api, '/tenants', { id, name: id, tier: 'standard', ...more })
-      return { id, api: as(String((await created(api, `/tenants/${id}/keys`, { name: 'test' }))['key'])) }
-    },
+    tenant: (more) => newTenant({ url: found.url, api }, fresh('tenant'), more),
   }
 }
 

@@ -6,6 +6,7 @@ import { relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { send, startTestApp, type Answer, type TestApp } from '../testing/app.ts'
+import { newTenant } from '../testing/http.ts'
 import { handInPsql } from '../testing/changes.ts'
 import { freshDatabase, freshRedis, waitFor } from '../testing/services.ts'
 
@@ -34,8 +35,7 @@ beforeAll(async () => {
   const tiers = JSON.stringify({ standard: { createsPerHour: 10_000, links: 10_000 } })
   app = await startTestApp({ databaseUrl, redisUrl: await freshRedis(), env: { TIERS: tiers } })
   sql = handInPsql(databaseUrl)
-  await app.api('POST', '/tenants', { id: 'acme', name: 'Acme', tier: 'standard' })
-  tenantKey = String((await app.api('POST', '/tenants/acme/keys', { name: 'k' })).body['key'])
+  tenantKey = (await newTenant(app, 'acme')).key
   profiler.connect()
   post('Profiler.enable')
   post('Profiler.startPreciseCoverage', { callCount: true, detailed: false })

@@ -35,6 +35,13 @@ export const apiOf =
     return { ...answer, body: isJson && answer.text !== '' ? (JSON.parse(answer.text) as ApiAnswer['body']) : {} }
   }
 
+/** A new tenant, of the tier standard unless it is said, and its own way to ask. */
+export async function newTenant(at: { readonly url: string; readonly api: Api }, id: string, more: object = {}) {
+  await created(at.api, '/tenants', { id, name: id, tier: 'standard', ...more })
+  const key = String((await created(at.api, `/tenants/${id}/keys`, { name: 'test' }))['key'])
+  return { id, key, api: apiOf(at.url, key) }
+}
+
 /** What a POST made; anything but 201 is an error. */
 export async function created(api: Api, path: string, body: object): Promise<ApiAnswer['body']> {
   const answer = await api('POST', path, body)

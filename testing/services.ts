@@ -9,7 +9,9 @@ import { askRedis } from '../embedded/redis-process.ts'
 import { openSql, withSql } from '../embedded/sql.ts'
 import { withDatabaseLock } from '../server/connections/migrate.ts'
 import type { Postgres } from '../server/connections/postgres.ts'
+import { openRedis, type RedisConnection } from '../server/connections/redis.ts'
 import { type FaultProxy, startFaultProxy } from '../loadtest/faults/fault-proxy.ts'
+import { waitFor } from '../embedded/wait.ts'
 import { redisDatabases } from './global-setup.ts'
 import { type LocalServer, removeDir, startLocalPostgres, startLocalRedis } from '../embedded/temporary.ts'
 
@@ -145,6 +147,16 @@ export async function startSentinels(): Promise<SentinelGroup> {
   return group
 }
 
+/** A connection to this Redis as a server makes it, when it is ready. */
+export async function connectRedis(redisUrl: string): Promise<RedisConnection> {
+  const none = { redisSentinels: undefined, redisSentinelName: undefined, redisPassword: undefined }
+  const ignore = (): undefined => undefined
+  const redis = openRedis({ ...none, redisUrl }, { onError: ignore, onCommand: ignore })
+  releases.push(() => redis.close())
+  await waitFor(() => redis.ready)
+  return redis
+}
+
 /** A fault proxy in front of this server, and the URL that leads through it. */
 export async function proxied(target: string): Promise<{ proxy: FaultProxy; url: string }> {
   const url = new URL(target)
@@ -155,5 +167,5 @@ export async function proxied(target: string): Promise<{ proxy: FaultProxy; url:
 
 export { postgres15BinDir } from '../embedded/temporary.ts'
 export type { FaultProxy }
-export { waitFor } from '../embedded/wait.ts'
+export { waitFor }
 export type { LocalServer } from '../embedded/temporary.ts'

@@ -2,8 +2,9 @@
 import { readFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
-import { openPostgres } from '../connections/postgres.ts'
+import { withSql } from '../../embedded/sql.ts'
 import { send, startTestApp } from '../../testing/app.ts'
+import { newTenant, type Api } from '../../testing/http.ts'
 import { startServer } from '../../testing/server-process.ts'
 import { freshDatabase, waitFor } from '../../testing/services.ts'
 
@@ -28,15 +29,9 @@ const megabytes = (pid: number): number =>
 
 /** 100 links with long destinations: a page of them has 800 kB. */
 async function fill(databaseUrl: string, tenant: string): Promise<void> {
-  const sql = openPostgres({
-    url: databaseUrl, name: 'test', maxConnections: 1, connectMs: 5000, queryMs: 20_000, onError: () => undefined,
-  }) // prettier-ignore
-  await sql.query(
-    `insert into links (code, url, tenant) select 'big-' || n, 'https://example.org/' || repeat('x', 8000), $1
-     from generate_series(1, 100) n`,
-    [tenant],
-  )
-  await sql.close()
+  const insert = `insert into links (code, url, tenant)
+    select 'big-' || n, 'https://example.org/' || repeat('x', 8000), $1 from generate_series(1, 100) n`
+  await withSql(databaseUrl, (sql) => sql.query(insert, [tenant]))
 }
 
 describe('answers that nobody reads', () => {
@@ -47,23 +42,16 @@ describe('answers that nobody reads', () => {
       NODE_OPTIONS: '--max-old-space-size=96',
       LOG_LEVEL: 'error',
     })
-    const keyOf = async (id: string): Promise<string> => {
-      expect((await server.api('POST', '/tenants', { id, name: id, tier: 'standard' })).status).toBe(201)
-      return String((await server.api('POST', `/tenants/${id}/keys`, { name: 'k' })).body['key'])
-    }
-    const [greedy, honest] = [await keyOf('greedy'), await keyOf('honest')]
+    const [greedy, honest] = [await newTenant(server, 'greedy'), await newTenant(server, 'honest')]
     await fill(databaseUrl, 'greedy')
     const link = await server.api('POST', '/links', { url: 'https://example.org/', code: 'visited' })
     expect(link.status).toBe(201)
     // Known keys are let in at once, however many requests come together.
-    for (const key of [greedy, honest]) {
-      const known = await send(server.url, 'GET', '/api/v1/limits', undefined, { Authorization: `Bearer ${key}` })
-      expect(known.status).toBe(200)
-    }
+    for (const { api } of [greedy, honest]) expect((await api('GET', '/limits')).status).toBe(200)
     const [pid = 0] = await server.workerPids()
     const beforeMb = megabytes(pid)
 
-    const page = `GET /api/v1/links?limit=100 HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${greedy}\r\n\r\n`
+    const page = `GET /api/v1/links?limit=100 HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${greedy.key}\r\n\r\n`
     const attack = (): void => {
       for (let n = 0; n < 6; n++) deaf(server.url, page.repeat(500))
     }
@@ -74,7 +62,7 @@ describe('answers that nobody reads', () => {
     const untilMs = performance.now() + 8000
     while (performance.now() < untilMs) {
       const visit = await send(server.url, 'GET', '/visited')
-      const call = await send(server.url, 'GET', '/api/v1/limits', undefined, { Authorization: `Bearer ${honest}` })
+      const call = await honest.api('GET', '/limits')
       seen.push(visit.status, call.status)
       mostMb = Math.max(mostMb, megabytes(pid))
     }
@@ -91,15 +79,10 @@ describe('answers that nobody reads', () => {
     async () => {
       const databaseUrl = await freshDatabase()
       const app = await startTestApp({ databaseUrl })
-      const keyOf = async (id: string): Promise<string> => {
-        await app.api('POST', '/tenants', { id, name: id, tier: 'standard' })
-        return String((await app.api('POST', `/tenants/${id}/keys`, { name: 'k' })).body['key'])
-      }
-      const [greedy, honest] = [await keyOf('greedy'), await keyOf('honest')]
+      const [greedy, honest] = [await newTenant(app, 'greedy'), await newTenant(app, 'honest')]
       await fill(databaseUrl, 'greedy')
-      const ask = (key: string, path: string) =>
-        send(app.url, 'GET', `/api/v1${path}`, undefined, { Authorization: `Bearer ${key}` })
-      const page = `GET /api/v1/links?limit=100 HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${greedy}\r\n\r\n`
+      const ask = ({ api }: { api: Api }, path: string) => api('GET', path)
+      const page = `GET /api/v1/links?limit=100 HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${greedy.key}\r\n\r\n`
       const [refused] = await waitFor(
         async () => {
           // The kernel takes some of each answer; what is left of one per connection is the tenant's room in the end.

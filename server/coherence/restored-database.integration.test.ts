@@ -73,7 +73,7 @@ async function mint(server: ServerProcess, links: number): Promise<string[]> {
 const twice = (codes: readonly string[]): string[] => codes.filter((code, n) => codes.indexOf(code) !== n)
 
 /** The server has noted that the database has come this far. */
-const noted = ({ dataDir }: ServerProcess, db: Postgres): Promise<unknown> =>
+const noted = ({ dataDir }: Pick<ServerProcess, 'dataDir'>, db: Postgres): Promise<unknown> =>
   waitFor(async () => {
     const [newest] = await db.query<{ id: number }>('select max(id) as id from links')
     return (await readHighWater(dataDir))?.linkId === newest?.id
@@ -134,16 +134,31 @@ describe('yesterday’s files: no code and no link id is given twice', () => {
   const ids = async (codes: readonly string[]): Promise<string[]> =>
     (await db.query<{ id: number }>('select id from links where code = any($1)', [codes])).map(({ id }) => String(id))
 
-  it('without a Redis, from the first one on that a running server makes', async () => {
-    const server = await startServer({ DATABASE_URL: postgres.url, OWNER_KEY })
-    const handedOut = await mint(server, 5)
+  it.each<[string, { goesOn?: true; hasRedis?: true }]>([
+    ['without a Redis, from the first one on that a running server makes', { goesOn: true }],
+    ['by a server that is started with them, and with its own DATA_DIR', {}],
+    ['where DATA_DIR went back, too, and only Redis has seen more', { hasRedis: true }],
+  ])('%s', async (_, { goesOn, hasRedis }) => {
+    const redis = hasRedis && (await startRedisServer())
+    const kept = mkdtempSync(join(tmpdir(), 'quicklink-test-'))
+    onTestFinished(() => rmSync(kept, { recursive: true }))
+    const env = { DATABASE_URL: postgres.url, OWNER_KEY, ...(redis ? { REDIS_URL: redis.url } : { DATA_DIR: kept }) }
+    const before = await startServer(env)
+    if (redis) await allTrust([before])
+    const handedOut = await mint(before, 5)
     const known = await ids(handedOut)
-    await noted(server, db)
+    if (redis) {
+      const seen = await redisCommand(redis.url, 'GET ql:v1:cursor')
+      await waitFor(async () => (await redisCommand(redis.url, 'GET ql:v1:cursor')) !== seen, { deadlineMs: 15_000 })
+    } else await noted({ dataDir: kept }, db)
+    if (!goesOn) await before.kill()
     await putBack()
-    const minted = await mint(server, 10)
+    const after = goesOn ? before : await startServer(env)
+    if (redis) await allTrust([after])
+    const minted = await mint(after, 10)
     expect(twice([...handedOut, ...minted])).toEqual([])
     expect(twice([...known, ...(await ids(minted))])).toEqual([])
-    await server.kill()
+    await after.kill()
   })
 
   it('without a Redis, what a running server held is forgotten within a second, vouched for or not', async () => {
@@ -171,32 +186,6 @@ describe('yesterday’s files: no code and no link id is given twice', () => {
     await pause(promiseMs)
     expect([await visited('/of-today'), await visited(`/${code}`)]).toEqual([404, 'https://example.org/'])
     await server.kill()
-  })
-
-  it('by a server that is started with them, and with its own DATA_DIR', async () => {
-    const DATA_DIR = mkdtempSync(join(tmpdir(), 'quicklink-test-'))
-    onTestFinished(() => rmSync(DATA_DIR, { recursive: true }))
-    const env = { DATABASE_URL: postgres.url, OWNER_KEY, DATA_DIR }
-    const before = await startServer(env)
-    const handedOut = await mint(before, 5)
-    await noted({ ...before, dataDir: DATA_DIR }, db)
-    await before.kill()
-    await putBack()
-    expect(twice([...handedOut, ...(await mint(await startServer(env), 10))])).toEqual([])
-  })
-
-  it('where DATA_DIR went back, too, and only Redis has seen more', async () => {
-    const redis = await startRedisServer()
-    const server = await startServer({ DATABASE_URL: postgres.url, OWNER_KEY, REDIS_URL: redis.url })
-    await allTrust([server])
-    const handedOut = await mint(server, 5)
-    const seen = await redisCommand(redis.url, 'GET ql:v1:cursor')
-    await waitFor(async () => (await redisCommand(redis.url, 'GET ql:v1:cursor')) !== seen, { deadlineMs: 15_000 })
-    await server.kill()
-    await putBack()
-    const again = await startServer({ DATABASE_URL: postgres.url, OWNER_KEY, REDIS_URL: redis.url })
-    await allTrust([again])
-    expect(twice([...handedOut, ...(await mint(again, 10))])).toEqual([])
   })
 })
 

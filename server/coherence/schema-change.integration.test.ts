@@ -1,9 +1,8 @@
 // The way from v1 to v2 of the keys in Redis: a server that reads [2, 1] beside one that only knows v1.
 import { randomUUID } from 'node:crypto'
-import { expect, it, onTestFinished, vi } from 'vitest'
-import { openRedis } from '../connections/redis.ts'
+import { expect, it, vi } from 'vitest'
 import { absent, type Code, type Link } from '../link.ts'
-import { freshRedis, waitFor } from '../../testing/services.ts'
+import { connectRedis, freshRedis } from '../../testing/services.ts'
 import { createSharedCache } from './shared-cache.ts'
 
 vi.mock(import('./schema.ts'), async (original) => ({
@@ -26,13 +25,7 @@ const stored = (version: number): string =>
   JSON.stringify({ u: `https://example.org/${version}`, p: false, t: 1, v: version, i: 1 })
 
 it('reads the new keys first and then the old, writes values at the new and tombstones at both', async () => {
-  const none = { redisSentinels: undefined, redisSentinelName: undefined, redisPassword: undefined }
-  const redis = openRedis(
-    { ...none, redisUrl: await freshRedis() },
-    { onError: () => undefined, onCommand: () => undefined },
-  )
-  onTestFinished(() => redis.close())
-  await waitFor(() => redis.ready, { deadlineMs: 5000 })
+  const redis = await connectRedis(await freshRedis())
   const cache = createSharedCache(redis, { linkTtlS: 3600, notFoundTtlS: 300, tombstoneS: 600, ttlJitter: 0.08 })
   const set = redis.script('qlTestSet', `redis.call('SET', KEYS[1], ARGV[1]) return 1`)
   const versionRead = async (): Promise<number | undefined> => (await cache.read([code]))[0]?.known.version

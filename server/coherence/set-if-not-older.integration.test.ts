@@ -1,10 +1,10 @@
 // The model test trusts that its script and the Lua one do the same. Here both get the same random writes.
 import { randomUUID } from 'node:crypto'
 import fc from 'fast-check'
-import { afterAll, beforeAll, expect, it } from 'vitest'
-import { openRedis, type RedisConnection } from '../connections/redis.ts'
+import { beforeAll, expect, it } from 'vitest'
+import type { RedisConnection } from '../connections/redis.ts'
 import { search, searches } from '../../testing/search.ts'
-import { freshRedis, waitFor } from '../../testing/services.ts'
+import { connectRedis, freshRedis, waitFor } from '../../testing/services.ts'
 import { absent, isLink, type Code, type Known } from '../link.ts'
 import { setIfNotOlder, type Keys } from './model/redis-model.ts'
 import { cursorKey, decode, hintKey, linkKey } from './schema.ts'
@@ -17,16 +17,9 @@ let redis: RedisConnection
 let cache: SharedCache
 
 beforeAll(async () => {
-  redis = openRedis(
-    { ...noRedis, redisUrl: await freshRedis() },
-    { onError: () => undefined, onCommand: () => undefined },
-  )
+  redis = await connectRedis(await freshRedis())
   cache = createSharedCache(redis, lifetimes)
-  await waitFor(() => redis.ready, { deadlineMs: 5000 })
 })
-afterAll(() => redis.close())
-
-const noRedis = { redisSentinels: undefined, redisSentinelName: undefined, redisPassword: undefined }
 
 const known = fc
   .record({ version: fc.integer({ min: 0, max: 6 }), live: fc.boolean() })

@@ -2,6 +2,7 @@
 import { beforeAll, expect, test } from 'vitest'
 import { askRedis } from '../../embedded/redis-process.ts'
 import { startTestApp } from '../../testing/app.ts'
+import { newTenant } from '../../testing/http.ts'
 import { freshDatabase, redisCommand, startRedisServer, waitFor, type LocalServer } from '../../testing/services.ts'
 
 let redis: LocalServer
@@ -41,11 +42,9 @@ test('a server that redirects, limits, counts and forgets is refused nothing', a
   })
   await ask('ACL LOG RESET')
   await waitFor(async () => (await app.metric('quicklink_trust_age_seconds')) < 0.5, { deadlineMs: 5000 })
-  await app.api('POST', '/tenants', { id: 'a', name: 'A', tier: 'standard' })
-  const { key } = (await app.api('POST', '/tenants/a/keys', { name: 'k' })).body
-  const asTenant = { Authorization: `Bearer ${String(key)}` }
+  const tenant = await newTenant(app, 'a')
   const limited = { url: 'https://example.org/', code: 'limited', monthlyHits: 1000 }
-  expect((await app.api('POST', '/links', limited, asTenant)).status).toBe(201)
+  expect((await tenant.api('POST', '/links', limited)).status).toBe(201)
   const hot = await app.create('https://example.org/hot')
   for (let n = 0; n < 150; n++) await Promise.all([app.get(`/${hot}`), app.get('/limited'), app.get(`/absent-${n}`)])
   const held = ['ql:v1:cursor', 'ql:v1:hot:*', 'ql:v1:404:*', 'links:limited:hits:*', 'quota:tenant:a:*', '*creates*']
@@ -54,7 +53,7 @@ test('a server that redirects, limits, counts and forgets is refused nothing', a
   }
   await app.api('PATCH', `/links/${hot}`, { enabled: false })
   await app.api('POST', '/tenants/a/quota/sync')
-  await app.api('DELETE', '/links/limited', undefined, asTenant)
+  await tenant.api('DELETE', '/links/limited')
   // Another database: everything of codes goes.
   await ask('SET ql:v1:cursor of-nobody')
   await waitFor(async () => !(await ask('GET ql:v1:cursor')).includes('of-nobody'), { deadlineMs: 10_000 })

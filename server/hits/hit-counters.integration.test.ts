@@ -1,11 +1,10 @@
 // The scripts that divide an advance, on a real Redis.
 import { beforeEach, describe, expect, it } from 'vitest'
-import { openRedis, type RedisConnection } from '../connections/redis.ts'
+import type { RedisConnection } from '../connections/redis.ts'
 import type { Code } from '../link.ts'
-import { freshRedis, redisCommand, startRedisServer, waitFor } from '../../testing/services.ts'
+import { connectRedis, freshRedis, redisCommand, startRedisServer, waitFor } from '../../testing/services.ts'
 import { counterKey, createHitCounters, type HitCounters, type Terms } from './hit-counters.ts'
 
-const ignore = (): undefined => undefined
 const month = '2026-11'
 const terms = (more: Partial<Terms> = {}): Terms => ({
   code: 'abc' as Code,
@@ -16,9 +15,7 @@ const terms = (more: Partial<Terms> = {}): Terms => ({
 })
 
 async function connect(url: string): Promise<{ redis: RedisConnection; counters: HitCounters }> {
-  const target = { redisUrl: url, redisSentinels: undefined, redisSentinelName: undefined, redisPassword: undefined }
-  const redis = openRedis(target, { onError: ignore, onCommand: ignore })
-  await waitFor(() => redis.ready)
+  const redis = await connectRedis(url)
   return { redis, counters: createHitCounters(redis, (work) => work()) }
 }
 
@@ -34,7 +31,6 @@ beforeEach(async () => {
   url = await freshRedis()
   ;({ redis, counters } = await connect(url))
   await counters.prepare()
-  return () => redis.close()
 })
 
 describe('a counter', () => {
@@ -110,7 +106,6 @@ describe('a Redis', () => {
     expect(await other.counters.take(terms(), month)).toBe('refused')
     await other.counters.prepare()
     expect(await other.counters.take(terms(), month)).not.toBe('refused')
-    other.redis.close()
   })
 
   it.each(['run', 'owner'])(
@@ -178,6 +173,5 @@ describe('a Redis', () => {
     expect(await own.counters.take(terms(), month)).toBe('refused')
     await own.counters.prepare()
     expect(await own.counters.take(terms(), month)).toMatchObject({ units: 0, granted: -1 })
-    own.redis.close()
   })
 })

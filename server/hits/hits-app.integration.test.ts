@@ -2,6 +2,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { startTestApp, type TestApp } from '../../testing/app.ts'
+import { newTenant } from '../../testing/http.ts'
 import { freshDatabase, freshRedis, proxied, startPostgresServer, waitFor, type FaultProxy } from '../../testing/services.ts' // prettier-ignore
 
 const url = 'https://example.org/'
@@ -83,10 +84,8 @@ describe('GET /links/{code}/hits', () => {
       remaining: null,
       resetsAt: expect.stringMatching(/Z$/),
     })
-    await app.api('POST', '/tenants', { id: 'acme', name: 'Acme', tier: 'standard' })
-    const { body } = await app.api('POST', '/tenants/acme/keys', { name: 'a key' })
-    const asAcme = { Authorization: `Bearer ${String(body['key'])}` }
-    expect((await app.api('GET', `/links/${code}/hits`, undefined, asAcme)).status).toBe(404)
+    const acme = await newTenant(app, 'acme')
+    expect((await acme.api('GET', `/links/${code}/hits`)).status).toBe(404)
     expect((await app.api('GET', '/links/nothing/hits')).status).toBe(404)
     expect((await app.api('POST', `/links/${code}/hits`, {})).status).toBe(405)
   })

@@ -1,6 +1,7 @@
 // The API of links as its rows in Postgres show it, and while Postgres is away. What needs no look behind it is in contract/.
 import { beforeAll, describe, expect, test } from 'vitest'
 import { startTestApp, type ApiAnswer, type TestApp } from '../../testing/app.ts'
+import { newTenant } from '../../testing/http.ts'
 import { handInPsql } from '../../testing/changes.ts'
 import { freshDatabase, proxied, type FaultProxy } from '../../testing/services.ts'
 import { limits } from '../config.ts'
@@ -70,12 +71,11 @@ test('a deleted code that is created again is another link: no clicks of the fir
 })
 
 test('a code that has expired may be created again by its tenant only', async () => {
-  await app.api('POST', '/tenants', { id: 'other', name: 'Other', tier: 'standard' })
-  const { key } = (await app.api('POST', '/tenants/other/keys', { name: 'test' })).body
+  const other = await newTenant(app, 'other')
   await create({ code: 'expired-1' })
   await db.query(`update links set expires_at = now() - interval '1 minute' where code = 'expired-1'`)
   expect((await app.api('GET', '/links/expired-1')).status).toBe(200)
-  expect((await create({ code: 'expired-1' }, { Authorization: `Bearer ${String(key)}` })).status).toBe(409)
+  expect((await other.api('POST', '/links', { url, code: 'expired-1' })).status).toBe(409)
   expect(await create({ code: 'expired-1' })).toMatchObject({ status: 201, body: { expiresAt: null } })
 })
 

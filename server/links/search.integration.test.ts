@@ -5,7 +5,8 @@ import { limits } from '../config.ts'
 import { buildIndexes } from '../connections/indexes.ts'
 import type { Postgres } from '../connections/postgres.ts'
 import { openSql } from '../../embedded/sql.ts'
-import { startTestApp, type ApiAnswer, type TestApp } from '../../testing/app.ts'
+import { startTestApp, type TestApp } from '../../testing/app.ts'
+import { newTenant } from '../../testing/http.ts'
 import { adminUrlOf, freshDatabase, waitFor } from '../../testing/services.ts'
 import { chooseIndexes } from './upkeep.ts'
 
@@ -13,12 +14,6 @@ const build = (url: string): Promise<string[]> => buildIndexes({ url, connectMs:
 const found = async (app: TestApp, q: string): Promise<string[]> => {
   const { items } = (await app.api('GET', `/links?q=${encodeURIComponent(q)}`)).body
   return (items as { code: string }[]).map(({ code }) => code).sort()
-}
-/** A new tenant's way to ask. */
-async function tenant(app: TestApp, id: string): Promise<(path: string) => Promise<ApiAnswer>> {
-  await app.api('POST', '/tenants', { id, name: id, tier: 'standard' })
-  const { key } = (await app.api('POST', `/tenants/${id}/keys`, { name: 'test' })).body
-  return (path) => app.api('GET', path, undefined, { Authorization: `Bearer ${String(key)}` })
 }
 const links = [
   ['Sale-24', 'https://www.shop.example/Winter/Sale'],
@@ -63,7 +58,7 @@ describe('with pg_trgm', () => {
   })
 
   test("one tenant's worst searches, four at a time, are one at a time, each within its deadline, and others' calls go on", async () => {
-    const [attacker, honest] = [await tenant(app, 'attacker'), await tenant(app, 'honest')]
+    const [attacker, honest] = [await newTenant(app, 'attacker'), await newTenant(app, 'honest')]
     await hand.query(
       `insert into links (code, url, tenant) select 'a-' || n, 'https://a.example/' || repeat('a', 8000), 'attacker' from generate_series(1, 1000) as n`,
     )
@@ -72,7 +67,7 @@ describe('with pg_trgm', () => {
     const life = { over: false, most: 0 }
     const statuses = new Set<number>()
     const attack = async (): Promise<void> => {
-      while (!life.over) statuses.add((await attacker(worst)).status)
+      while (!life.over) statuses.add((await attacker.api('GET', worst)).status)
     }
     const attacks = Array.from({ length: 4 }, attack)
     const watch = (async () => {
@@ -86,7 +81,7 @@ describe('with pg_trgm', () => {
     })()
     for (let n = 0; n < 30; n++) {
       for (const path of ['/links/honest-1', '/links', '/links?q=example'])
-        expect((await honest(path)).status).toBe(200)
+        expect((await honest.api('GET', path)).status).toBe(200)
     }
     life.over = true
     await Promise.all([...attacks, watch])
@@ -96,7 +91,7 @@ describe('with pg_trgm', () => {
   })
 
   test('a search that takes too long is told so; while another process searches for the tenant, it waits', async () => {
-    const slow = await tenant(app, 'slow')
+    const slow = await newTenant(app, 'slow')
     const [held, letGo] = [Promise.withResolvers<undefined>(), Promise.withResolvers<undefined>()]
     const elsewhere = hand.transaction(async (sql) => {
       await sql.query(`select pg_advisory_xact_lock(7105005, hashtext('slow'))`)
@@ -104,16 +99,16 @@ describe('with pg_trgm', () => {
       await letGo.promise
     })
     await held.promise
-    const busy = await slow('/links?q=a')
+    const busy = await slow.api('GET', '/links?q=a')
     expect(busy).toMatchObject({ status: 429, body: { code: 'rate_limited' }, headers: { 'retry-after': '1' } })
     letGo.resolve(undefined)
     await elsewhere
-    expect((await slow('/links?q=a')).status).toBe(200)
+    expect((await slow.api('GET', '/links?q=a')).status).toBe(200)
 
     const lock = hand.transaction(async (sql) => {
       await sql.query('lock table links in access exclusive mode')
       await waitFor(async () => {
-        const late = await slow('/links?q=a')
+        const late = await slow.api('GET', '/links?q=a')
         expect(late).toMatchObject({ status: 503, body: { code: 'unavailable' } })
         expect(late.body['detail']).toContain('takes too long')
         return true

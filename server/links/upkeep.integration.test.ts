@@ -1,5 +1,6 @@
 import { beforeAll, expect, test } from 'vitest'
 import { startTestApp, type ApiAnswer, type TestApp } from '../../testing/app.ts'
+import { newTenant } from '../../testing/http.ts'
 import { openSql } from '../../embedded/sql.ts'
 import { freshDatabase } from '../../testing/services.ts'
 import { limits } from '../config.ts'
@@ -26,9 +27,7 @@ const codes = async (): Promise<string[]> =>
   (await db.query<{ code: string }>('select code from links order by code')).map((row) => row.code)
 
 test('links go 30 days after they expired or were deleted, with their clicks, and their codes are free for everybody', async () => {
-  await app.api('POST', '/tenants', { id: 'acme', name: 'Acme', tier: 'standard' })
-  const { key } = (await app.api('POST', '/tenants/acme/keys', { name: 'test' })).body
-  const acme = { Authorization: `Bearer ${String(key)}` }
+  const acme = await newTenant(app, 'acme')
   const days = limits.purgeAfterDays
   for (const [code, column, age] of [
     ['deleted-long-ago', 'deleted_at', days + 1],
@@ -41,7 +40,7 @@ test('links go 30 days after they expired or were deleted, with their clicks, an
     await db.query(`update links set ${column} = now() - make_interval(days => ${age}) where code = '${code}'`)
   }
   await db.query(`insert into clicks select id, date_trunc('hour', now()), 1 from links`)
-  const taken = await create({ code: 'deleted-long-ago' }, acme)
+  const taken = await acme.api('POST', '/links', { url, code: 'deleted-long-ago' })
   expect(taken.status).toBe(409)
   const announcedBefore = await db.query('select from outbox')
 
@@ -51,7 +50,7 @@ test('links go 30 days after they expired or were deleted, with their clicks, an
   expect(await db.query('select from clicks')).toHaveLength(3)
   expect(await db.query('select from click_totals')).toHaveLength(3)
   expect(await db.query('select from outbox')).toHaveLength(announcedBefore.length)
-  const created = await create({ code: 'deleted-long-ago' }, acme)
+  const created = await acme.api('POST', '/links', { url, code: 'deleted-long-ago' })
   expect([created.status, created.body['clicks']]).toEqual([201, 0])
 })
 

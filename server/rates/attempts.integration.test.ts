@@ -1,6 +1,7 @@
 // Attempts count, not successes: what a tenant asks for in vain, and what it changes, has its budgets.
 import { beforeAll, describe, expect, test } from 'vitest'
 import { startTestApp, type ApiAnswer, type TestApp } from '../../testing/app.ts'
+import { newTenant, type Api } from '../../testing/http.ts'
 import { freshDatabase, freshRedis } from '../../testing/services.ts'
 
 const url = 'https://example.com/'
@@ -15,14 +16,10 @@ beforeAll(async () => {
   })
 })
 
-type Ask = (method: string, path: string, body?: unknown) => Promise<ApiAnswer>
-
 let tenants = 0
-async function newTenant(tier: string, more: object = {}): Promise<{ id: string; ask: Ask }> {
-  const id = `tenant-${++tenants}`
-  expect((await app.api('POST', '/tenants', { id, name: id, tier, ...more })).status).toBe(201)
-  const key = String((await app.api('POST', `/tenants/${id}/keys`, { name: 'test' })).body['key'])
-  return { id, ask: (method, path, body) => app.api(method, path, body, { Authorization: `Bearer ${key}` }) }
+const tenant = async (tier: string, more: object = {}): Promise<{ id: string; ask: Api }> => {
+  const { id, api: ask } = await newTenant(app, `tenant-${++tenants}`, { tier, ...more })
+  return { id, ask }
 }
 
 const times = <T>(n: number, make: () => Promise<T>): Promise<T[]> => Promise.all(Array.from({ length: n }, make))
@@ -45,7 +42,7 @@ const tally = (answers: ApiAnswer[]): Record<number, number> =>
 describe('creates that fail', () => {
   test('whoever keeps asking for a code that is taken is told 409 a hundred times, and then 429', async () => {
     await app.create(url, { code: 'coveted' })
-    const { ask } = await newTenant('standard')
+    const { ask } = await tenant('standard')
     const answers = await inTurns(160, () => ask('POST', '/links', { url, code: 'coveted' }))
     expect(tally(answers)).toEqual({ 409: 100, 429: 60 })
     const refused = answers.find(({ status }) => status === 429)
@@ -59,13 +56,13 @@ describe('creates that fail', () => {
   })
 
   test('a full quota that is asked again and again is a failure, too', async () => {
-    const { ask } = await newTenant('standard', { linkQuota: 1 })
+    const { ask } = await tenant('standard', { linkQuota: 1 })
     expect((await ask('POST', '/links', { url })).status).toBe(201)
     expect(tally(await inTurns(120, () => ask('POST', '/links', { url })))).toEqual({ 403: 99, 429: 21 })
   })
 
   test('a few of them cost no create, and what an Idempotency-Key answers costs nothing', async () => {
-    const { ask, id } = await newTenant('standard')
+    const { ask, id } = await tenant('standard')
     expect(tally(await times(10, () => ask('POST', '/links', { url, code: 'coveted' })))).toEqual({ 409: 10 })
     const { body } = await app.api('POST', `/tenants/${id}/keys`, { name: 'second' })
     const again = { Authorization: `Bearer ${String(body['key'])}`, 'Idempotency-Key': 'once' }
@@ -79,7 +76,7 @@ describe('creates that fail', () => {
 
 describe('changes', () => {
   test('PATCH and DELETE share a budget, whether the link is found or not; beyond it 429 with RateLimit fields', async () => {
-    const { ask } = await newTenant('plus')
+    const { ask } = await tenant('plus')
     for (const code of ['mine-1', 'mine-2', 'mine-3']) await ask('POST', '/links', { url, code })
     expect((await ask('PATCH', '/links/mine-1', { enabled: false })).status).toBe(200)
     expect((await ask('PATCH', '/links/nobodys-link', { enabled: false })).status).toBe(404)
@@ -97,7 +94,7 @@ describe('changes', () => {
   })
 
   test("the owner's are the owner's, whose ever the link is, and have no limit", async () => {
-    const { ask } = await newTenant('plus')
+    const { ask } = await tenant('plus')
     await ask('POST', '/links', { url, code: 'moderated' })
     const answers = await times(10, () => app.api('PATCH', '/links/moderated', { enabled: false }))
     expect(tally(answers)).toEqual({ 200: 10 })

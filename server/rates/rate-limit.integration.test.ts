@@ -2,8 +2,8 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { Breaker } from '../connections/breaker.ts'
-import { openRedis, type RedisConnection } from '../connections/redis.ts'
-import { freshRedis, proxied, waitFor, type FaultProxy } from '../../testing/services.ts'
+import type { RedisConnection } from '../connections/redis.ts'
+import { freshRedis, connectRedis, proxied, type FaultProxy } from '../../testing/services.ts'
 import { askRedis } from '../connections/ask-redis.ts'
 import { insured, memoryCounters, redisCounters, type Counters } from './counters.ts'
 import { createCounterDesk, PrimaryCounters } from './primary-counters.ts'
@@ -18,10 +18,8 @@ let breaker: Breaker
 beforeAll(async () => {
   const through = await proxied(await freshRedis())
   proxy = through.proxy
-  const none = { redisSentinels: undefined, redisSentinelName: undefined, redisPassword: undefined }
-  redis = openRedis({ redisUrl: through.url, ...none }, { onError: ignore, onCommand: ignore })
+  redis = await connectRedis(through.url)
   breaker = new Breaker({ failures: 5, windowMs: 10_000, openMs: 300 })
-  await waitFor(() => redis.ready)
 })
 afterAll(() => {
   breaker.shutdown()
