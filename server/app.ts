@@ -21,13 +21,12 @@ import { DatabaseClock } from './hits/database-clock.ts'
 import { createHitCounters } from './hits/hit-counters.ts'
 import { openHits } from './hits/open.ts'
 import { askRedis } from './connections/ask-redis.ts'
-import { openLimits } from './quotas/open.ts'
 import type { Code } from './link.ts'
 import { linksRouter } from './links/api.ts'
 import { createSearch } from './links/search.ts'
 import type { App, AppDeps } from './processes/worker.ts'
+import { createAbsentCodes } from './rates/absent-codes.ts'
 import { connectionsCountedAs } from './rates/addresses.ts'
-import { isPrivate } from './rates/client-address.ts'
 import { listen } from './redirect/listener.ts'
 import { Decisions } from './redirect/outcome.ts'
 import { smallPages } from './redirect/pages.ts'
@@ -37,6 +36,7 @@ import { createTier2, noTier2 } from './redirect/tier2-redis.ts'
 import { createTier3 } from './redirect/tier3-postgres.ts'
 import { sparing } from './telemetry/sparing.ts'
 import { authenticator } from './tenants/keys.ts'
+import { openTenants } from './tenants/open.ts'
 
 export async function startApp(config: Config, deps: AppDeps): Promise<App> {
   await using acquired = new AsyncDisposableStack()
@@ -160,23 +160,25 @@ async function compose(config: Config, deps: AppDeps, acquired: AsyncDisposableS
     },
   })
   acquired.defer(hits.close)
-  const { admission, termsOf, absentCodes, rooms, ...limited } = openLimits(config, {
+  const tenants = openTenants(config, {
     ...deps,
-    sql: databases.limits,
-    api: databases.api,
+    databases,
     shared,
     breaker: breakers.redis,
     onRateLimited: (tier) => metrics.rateLimited.inc({ tier }),
-    onUnheeded: (peer) => {
-      const near = isPrivate(peer)
-      metrics.forwardedUnheeded.inc({ peer: near ? 'private' : 'public' })
-      // A stranger can send the header as well, so it is said only of a peer that may be a proxy of ours.
-      if (near) once.warn({ peer }, 'X-Forwarded-For comes from an address that TRUST_PROXY does not name')
-    },
     onQuotaExceeded: () => metrics.tenantQuotaRejections.inc(),
     onError: (err, what) => log.warn({ err }, what),
   })
-  acquired.defer(limited.close)
+  acquired.defer(tenants.close)
+  const absentCodes = createAbsentCodes(config, {
+    channel: deps.absences,
+    nowMs: Date.now,
+    onBlocked: () => metrics.rateLimited.inc({ tier: 'address' }),
+    onUnheeded(peer, is) {
+      metrics.forwardedUnheeded.inc({ peer: is })
+      if (is === 'private') once.warn({ peer }, 'X-Forwarded-For comes from an address that TRUST_PROXY does not name')
+    },
+  })
 
   // Who asks: visitors, and callers of the API.
   const decisions = new Decisions({
@@ -197,8 +199,7 @@ async function compose(config: Config, deps: AppDeps, acquired: AsyncDisposableS
       db: sql,
       preparation,
       announcer,
-      admission,
-      termsOf,
+      ...tenants.admission,
       prepareMs: config.apiDbTimeoutMs,
       publicUrl: config.publicUrl,
       search: createSearch(sql),
@@ -206,7 +207,9 @@ async function compose(config: Config, deps: AppDeps, acquired: AsyncDisposableS
     })
     const cache = cacheRouter({ sql, truth, announcer, peek: tier1.peek, shared, config })
     const authenticate = authenticator(sql, () => metrics.rateLimited.inc({ tier: 'address' }))
-    api.router.use(apiRouter(config, { sql, log, authenticate, answers, rooms: [links, cache, hits.room, ...rooms] }))
+    api.router.use(
+      apiRouter(config, { sql, log, authenticate, answers, rooms: [links, cache, hits.room, ...tenants.rooms] }),
+    )
   })
   const server = await listen(config, {
     decisions,

@@ -3,7 +3,7 @@
 import { limits, type Config } from './config.ts'
 import { withDatabaseLock } from './connections/migrate.ts'
 import { adoptDatabase, postgresRunningSince } from './links/adopt.ts'
-import type { Minting, Preparation } from './links/change-link.ts'
+import type { Minting, Preparation } from './links/create-link.ts'
 import { readHighWater } from './links/high-water.ts'
 import { settleSalt, type Salt } from './links/salt.ts'
 import { shortcodes } from './links/shortcode.ts'
@@ -43,7 +43,11 @@ export function boot(config: BootConfig, log: Lines, goneBack?: string): Promise
 
 /** What this process mints with, and the way to boot again when the database may be a restored copy. */
 export function preparation(config: BootConfig, log: Lines, booted: BootResult): Preparation {
-  const minting = ({ salt, ...rest }: BootResult): Minting => ({ ...rest, mint: shortcodes(salt) })
+  const minting = ({ salt, ...rest }: BootResult): Minting => ({
+    ...rest,
+    mint: shortcodes(salt),
+    counters: [],
+  })
   let current = minting(booted)
   let underWay: Promise<Minting> | undefined
   const again = async (goneBack?: string): Promise<Minting> => (current = minting(await boot(config, log, goneBack)))

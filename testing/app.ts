@@ -9,7 +9,7 @@ import { boot } from '../server/boot.ts'
 import { createClickBooks } from '../server/clicks/books.ts'
 import { limits, loadConfig } from '../server/config.ts'
 import type { App } from '../server/processes/worker.ts'
-import { memoryCounters } from '../server/rates/counters.ts'
+import { countInMemory } from '../server/rates/counters.ts'
 import { AbsenceChannel, createAbsenceDesk } from '../server/rates/shared-absences.ts'
 import { createLog } from '../server/telemetry/log.ts'
 import { createMetrics, type Metrics } from '../server/telemetry/metrics.ts'
@@ -73,7 +73,7 @@ export async function startTestApp(options: TestAppOptions): Promise<TestApp> {
     metrics,
     log,
     boot: booted,
-    counters: memoryCounters(limits.createWindowS),
+    counters: countInMemory(limits.createWindowS),
     absences,
     reportClicks: createClickBooks((what, clicks) => metrics.clicks[what].inc(clicks)).note,
   })

@@ -78,3 +78,13 @@ test('whoever reads the limits waits with the API, and takes no connection from 
   await letGo()
   expect((await Promise.all(asked)).map(({ status }) => status)).toEqual(Array(8).fill(200))
 })
+
+test('a statement that nobody waits for and that fails is the failure of its transaction, of which nothing stays', async () => {
+  const half = hand.transaction(async (sql) => {
+    void sql.query(`insert into tenants (id, name, tier) values ('half', 'Half', 'plus')`)
+    void sql.query('select 1 / 0')
+    return Promise.resolve('done')
+  })
+  await expect(half).rejects.toThrow('division by zero')
+  expect(await hand.query(`select id from tenants where id = 'half'`)).toEqual([])
+})

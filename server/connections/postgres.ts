@@ -19,7 +19,10 @@ export interface PostgresOptions {
 
 export type Row = Record<string, unknown>
 export interface Sql {
-  /** A named statement is prepared once per connection. */
+  /**
+   * A named statement is prepared once per connection. In a transaction statements are sent as they are asked for: whoever does
+   * not need the answer of one asks for the next at once, and waits for both together.
+   */
   query<T = Row>(text: string, values?: readonly unknown[], name?: string): Promise<T[]>
 }
 export interface PoolCounts {
@@ -29,6 +32,7 @@ export interface PoolCounts {
 }
 
 export interface Postgres extends Sql {
+  /** What `work` has asked and not waited for is waited for with the commit. */
   transaction<T>(work: (sql: Sql) => Promise<T>): Promise<T>
   counts(): PoolCounts
   close(): Promise<void>
@@ -65,6 +69,8 @@ export function openPostgres(options: PostgresOptions): Postgres {
     idle_in_transaction_session_timeout: 5 * options.queryMs,
     idleTimeoutMillis: 0,
     keepAlive: true,
+    // Not yet in its types. Statements of a transaction do not wait for each other's answers.
+    ...{ pipeline: true },
   })
   // Without a listener, an idle connection that breaks would end the process.
   pool.on('error', options.onError)
@@ -74,16 +80,26 @@ export function openPostgres(options: PostgresOptions): Postgres {
     ...sqlOf(pool),
     async transaction(work) {
       const client = await pool.connect()
+      const sql = sqlOf(client)
+      const asked: Promise<unknown>[] = []
+      const ask: Sql['query'] = (text, values, name) => {
+        const rows = sql.query(text, values, name)
+        asked.push(rows)
+        // Who asked may not wait for it; below, somebody does.
+        rows.catch(() => undefined)
+        return rows as Promise<never>
+      }
       let failure: Error | undefined
       try {
-        await client.query('begin')
-        const result = await work(sqlOf(client))
-        await client.query('commit')
+        void ask('begin')
+        const result = await work({ query: ask })
+        void ask('commit')
+        // After a statement that failed, Postgres takes a commit for a rollback, and says nothing.
+        await Promise.all(asked)
         return result
       } catch (error) {
-        failure = error as Error
         // A connection that cannot even roll back is not given back to the pool.
-        await client.query('rollback').then(() => (failure = undefined), () => undefined) // prettier-ignore
+        await client.query('rollback').catch(() => (failure = error as Error))
         throw error
       } finally {
         client.release(failure)

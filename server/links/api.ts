@@ -14,18 +14,19 @@ import type { Cursors } from '../api/cursors.ts'
 import { readClicks } from '../clicks/history.ts'
 import { QuickLinkError } from '../errors.ts'
 import { parseCode, type Code } from '../link.ts'
-import { changeLink, createLink, deleteLink, orRelease, type WriteDeps } from './change-link.ts'
+import { asChange, changeLink, deleteLink, type WriteDeps } from './change-link.ts'
+import { createLink } from './create-link.ts'
 import { parseDestination } from './destination.ts'
 import { idempotencyKey } from './idempotency.ts'
 import { clicksRange, clicksSchema, createSchema, listSchema, parseCustomCode, patchSchema } from './input.ts'
 import type { Search } from './search.ts'
 import { listLinks, readLink, type LinkPatch, type LinkRow, type Scope } from './store.ts'
-import { agreedExpiry, agreedHits, type TermsOf } from './terms.ts'
+import type { Tier } from '../tenants/tiers.ts'
+import { agreedExpiry, agreedHits } from './terms.ts'
 
 export interface LinksApiDeps extends WriteDeps {
   /** What short URLs begin with, without a slash at the end. */
   readonly publicUrl: string
-  readonly termsOf: TermsOf
   readonly cursors: Cursors
   readonly search: Search
 }
@@ -53,7 +54,7 @@ export function linksRouter(deps: LinksApiDeps): Router {
 async function create(deps: LinksApiDeps, request: Request, response: Response): Promise<void> {
   const { tenant } = callerOf(response)
   const body = parseBody(createSchema, request)
-  const terms = await deps.termsOf(tenant)
+  const terms = await tierOf(deps, tenant)
   const answer = await createLink(deps, {
     link: {
       tenant,
@@ -70,6 +71,10 @@ async function create(deps: LinksApiDeps, request: Request, response: Response):
   const { code } = answer as { code: string }
   sendJson(response, 201, answer, { Location: `/api/v1/links/${code}` })
 }
+
+/** What it promises of a link. */
+const tierOf = async ({ tiers, directory }: WriteDeps, tenant: string): Promise<Tier> =>
+  tiers[(await directory.get(tenant)).tier]
 
 async function list(deps: LinksApiDeps, request: Request, response: Response): Promise<void> {
   const { limit, cursor, q, enabled, tenant } = parseQuery(listSchema, request)
@@ -96,7 +101,7 @@ async function patch(deps: LinksApiDeps, request: Request<{ code: string }>, res
   const given = url === undefined ? rest : { ...rest, url: parseDestination(url, ownHosts(deps, request)) }
   const caller = callerOf(response)
   const scope = scopeOf(caller)
-  const row = await orRelease(await deps.admission.change(caller.tenant), async () =>
+  const row = await asChange(deps, caller.tenant, async () =>
     changeLink(deps, code, scope, await agreed(deps, code, scope, given)),
   )
   sendJson(response, 200, present(deps, row))
@@ -108,7 +113,7 @@ async function agreed(deps: LinksApiDeps, code: Code, scope: Scope, given: LinkP
   if (expiresAt === undefined && monthlyHits === undefined) return given
   const link = await readLink(deps.db, code, scope)
   if (!link) throw noLink(code)
-  const terms = await deps.termsOf(link.tenant)
+  const terms = await tierOf(deps, link.tenant)
   return {
     ...given,
     ...(expiresAt === undefined ? {} : { expiresAt: agreedExpiry(terms, expiresAt, Date.now()) }),
@@ -119,7 +124,7 @@ async function agreed(deps: LinksApiDeps, code: Code, scope: Scope, given: LinkP
 async function remove(deps: LinksApiDeps, request: Request<{ code: string }>, response: Response): Promise<void> {
   const code = codeOf(request)
   const caller = callerOf(response)
-  await orRelease(await deps.admission.change(caller.tenant), () => deleteLink(deps, code, scopeOf(caller)))
+  await asChange(deps, caller.tenant, () => deleteLink(deps, code, scopeOf(caller)))
   sendNothing(response)
 }
 

@@ -1,154 +1,227 @@
-// May this tenant create a link now? Rate limit first, then a place in its quota; the last word on the place has Postgres,
-// in the transaction of the insert. What was taken goes back when no link came of it; rate-limit.ts says what a failure costs.
-// And may it change one? That is a rate alone.
+// The steps of a create. What is acknowledged is committed; what is committed is announced, first of all to this process.
+//
+//   1  Redis     a unit of this hour's creates, and of all tenants' together; a place in the tenant's quota
+//   2  Postgres  claim the Idempotency-Key, lock the tenant, count its links, insert
+//   3  Postgres  remember the answer, commit
+//   4  Redis     announce the link
+//
+// Each is one round trip, whatever it asks; Postgres has the last word on the place. Attempts count, not successes: what came to
+// nothing goes back, unless it failed by its caller's doing (rate-limit.ts).
+import { limits } from '../config.ts'
+import { withDeadline } from '../connections/deadline.ts'
 import type { Sql } from '../connections/postgres.ts'
-import { isOurFault, QuickLinkError } from '../errors.ts'
+import { QuickLinkError, unavailable } from '../errors.ts'
 import type { Code } from '../link.ts'
-import type { Admission, Admitted, Departure } from './change-link.ts'
-import type { Directory } from '../tenants/directory.ts'
-import { countLinks, lockTenant, lockTenantOf, takesOver, type QuotaTerms } from '../quotas/quota-store.ts'
-import type { Acquired, RateLimit, RatedTenant, Unit } from '../rates/rate-limit.ts'
-import { linkLimit, type Place, type TenantQuota } from '../quotas/tenant-quota.ts'
-import type { Tiers } from '../tenants/tiers.ts'
+import { countLinks, lockTenant, takesOver } from '../quotas/quota-store.ts'
+import { linkLimit, type Place } from '../quotas/tenant-quota.ts'
+import { settle, unitOf, type Unit } from '../rates/rate-limit.ts'
+import { mustLookAgain } from './adopt.ts'
+import { announce, type WriteDeps } from './change-link.ts'
+import { claimKey, earlierAnswer, rememberAnswer, usedForAnother, type IdempotencyKey } from './idempotency.ts'
+import type { Mint } from './shortcode.ts'
+import { drawCounter, insertCustom, insertGenerated, type LinkRow, type NewLink } from './store.ts'
 
-export interface AdmissionDeps {
-  readonly directory: Directory
-  readonly tiers: Tiers
-  readonly rateLimit: RateLimit
-  readonly windowS: number
-  /** undefined: there is no Redis, and Postgres decides alone. */
-  readonly quota: TenantQuota | undefined
-  readonly onRateLimited: (tier: 'standard' | 'plus' | 'unlimited' | 'aggregate') => void
-  readonly onQuotaExceeded: () => void
+export interface Minting {
+  readonly mint: Mint
+  readonly saltGeneration: number
+  /** When this was found out, and its files compared with what is known of them. */
+  readonly postgresRunningSince: string
+  /** Counters that nobody has used yet: each create draws one for a later one, so that none waits for it. */
+  readonly counters: number[]
 }
 
-export function createAdmission(deps: AdmissionDeps): Admission {
-  const { directory, rateLimit } = deps
-  return {
-    async admit(id, code) {
-      const tenant = await directory.get(id)
-      const unit = orRefuse(deps, tenant, 'creates', await rateLimit.tryAcquire(tenant))
-      try {
-        return await takePlace(deps, id, linkLimit(deps.tiers, tenant), code, unit)
-      } catch (error) {
-        await settle(unit, error)
-        throw error
-      }
-    },
-    async change(id) {
-      const tenant = await directory.get(id)
-      const unit = orRefuse(deps, tenant, 'changes', await rateLimit.tryChange(tenant))
-      return { release: (why) => settle(unit, why) }
-    },
-    depart: () => departure(deps),
+/** What codes are minted with; `prepare` finds it out anew, after a restore or a restart of Postgres. */
+export interface Preparation {
+  current(): Minting
+  prepare(goneBack?: string): Promise<Minting>
+}
+
+export interface CreateRequest {
+  readonly link: NewLink
+  readonly code: Code | undefined
+  readonly idempotencyKey: IdempotencyKey | undefined
+  /** What the caller is answered; kept with the idempotency key. */
+  readonly present: (row: LinkRow) => unknown
+}
+
+interface Admitted {
+  readonly unit: Unit
+  readonly place: Place
+  /** null: its tier has none. */
+  readonly limit: number | null
+}
+
+interface Created {
+  /** undefined: an earlier request with the same key has created it. */
+  readonly row: LinkRow | undefined
+  readonly answer: unknown
+  /** It is one link more than before. */
+  readonly isOneMore: boolean
+}
+
+export async function createLink(deps: WriteDeps, request: CreateRequest): Promise<unknown> {
+  const { tenant } = request.link
+  let admitted: Admitted
+  try {
+    admitted = await admit(deps, request)
+  } catch (refusal) {
+    // Who asks again for what was created needs no place of its own.
+    const answer = await earlier(deps, request)
+    if (answer === undefined) throw refusal
+    return answer
+  }
+  const { unit, place } = admitted
+  const asOf = deps.announcer.asOf()
+  try {
+    const { row, answer, isOneMore } = await inTransaction(deps, request, admitted)
+    if (row) await announce(deps, row, asOf)
+    else await unit.giveBack()
+    await deps.quota.settle(tenant, place, isOneMore)
+    return answer
+  } catch (error) {
+    await Promise.all([deps.quota.settle(tenant, place, false), settle(unit, error)])
+    throw error
   }
 }
 
-/** `why` is what it failed with; undefined: it was not needed. */
-const settle = (unit: Unit, why: unknown): Promise<void> =>
-  why === undefined || isOurFault(why) ? unit.giveBack() : unit.failed()
+const earlier = async (deps: WriteDeps, { link, idempotencyKey }: CreateRequest): Promise<unknown> =>
+  idempotencyKey && earlierAnswer(deps.db, link.tenant, idempotencyKey)
 
-function orRefuse(deps: AdmissionDeps, tenant: RatedTenant, what: 'creates' | 'changes', acquired: Acquired): Unit {
-  if (acquired.granted) return acquired
-  const { by, window, endsInMs } = acquired
-  deps.onRateLimited(by === 'aggregate' ? 'aggregate' : tenant.tier)
-  const retryAfterS = Math.max(1, Math.ceil(endsInMs / 1000))
-  const policy = by === 'aggregate' ? '"all-tenants"' : `"${what}"`
-  // Of all tenants together nobody is told more than that it is too much now.
-  const used = by === 'aggregate' ? {} : { used: window.used }
-  throw new QuickLinkError('rate_limited', whyLimited[by === 'aggregate' ? by : what](window.limit), {
-    retryAfterS,
-    headers: {
-      'RateLimit-Policy': `${policy};q=${window.limit};w=${deps.windowS}`,
-      RateLimit: `${policy};r=0;t=${retryAfterS}`,
-    },
-    members: { limit: window.limit, ...used, resetsAt: window.resetsAt.toISOString() },
-  })
-}
-
-const whyLimited = {
-  creates: (limit: number) =>
-    `This tenant may create ${limit} links per hour, and attempts that keep failing count as well: try again later.`,
-  changes: (limit: number) => `This tenant may change or delete links ${limit} times per hour: try again later.`,
-  aggregate: (limit: number) =>
-    `All tenants of this tier together may create ${limit} links per hour: try again later.`,
-}
-
-async function takePlace(
-  deps: AdmissionDeps,
-  tenant: string,
-  limit: number | null,
-  code: Code | undefined,
-  unit: Unit,
-): Promise<Admitted> {
-  const { quota } = deps
-  // A custom code may take over one of the tenant's own that has expired: that needs no further place.
-  const reserved = limit === null ? undefined : await quota?.reserve(tenant, limit, code !== undefined)
-  if (reserved?.full) throw exceeded(deps, reserved.used, reserved.limit)
-  const place: Place = reserved?.place ?? { generation: undefined }
-  const saysThereIsRoom = place.generation !== undefined
-  let needed = false
-  let misled = false
-
-  const tidyUp = async (): Promise<void> => {
-    if (!needed) await quota?.refund(tenant, place.generation)
-    if (misled) void quota?.correct(tenant)
+async function admit(deps: WriteDeps, { link, code }: CreateRequest): Promise<Admitted> {
+  const { directory, rateLimit, quota, tiers } = deps
+  const tenant = await directory.get(link.tenant)
+  const limit = linkLimit(tiers, tenant)
+  const [acquired, place] = await Promise.all([
+    rateLimit.tryAcquire(tenant),
+    limit === null ? nowhere() : quota.reserve(tenant.id),
+  ])
+  if (!acquired.granted) await quota.settle(tenant.id, place, false)
+  const unit = unitOf(acquired, 'creates', limits.createWindowS)
+  try {
+    // A custom code may take over one of the tenant's own that has expired: that needs no further place.
+    if (limit !== null && code === undefined) await quota.heed(tenant.id, limit, place)
+    // Where Redis has not said that there is room, those who find none need not queue for the lock to learn it.
+    if (limit !== null && code === undefined && place.generation === undefined) {
+      const used = await countLinks(deps.db, tenant.id)
+      if (used >= limit) throw quota.exceeded(used, limit)
+    }
+  } catch (error) {
+    await settle(unit, error)
+    throw error
   }
-  return {
-    async within(sql, insert) {
-      needed = false
-      if (limit !== null && !saysThereIsRoom && code === undefined) await refuseEarly(deps, sql, tenant, limit)
-      const terms = await lock(deps, sql, tenant, limit !== null)
-      const limitNow = linkLimit(deps.tiers, terms)
-      if (limitNow === null) return insert()
-      const takingOver = code !== undefined && (await takesOver(sql, tenant, code))
-      const created = await insert()
-      const count = await countLinks(sql, tenant)
-      if (count > limitNow) {
-        misled = saysThereIsRoom
-        throw exceeded(deps, count - 1, limitNow)
-      }
-      needed = !takingOver
-      if (needed && quota && !(await quota.countIn(tenant, place, terms.generation))) misled = true
-      return created
-    },
-    done: tidyUp,
-    async release(why) {
-      needed = false
-      await Promise.all([tidyUp(), settle(unit, why)])
-    },
+  return { unit, place, limit }
+}
+
+const nowhere = (): Place => ({ generation: undefined, refusal: undefined, isAstray: false })
+
+async function inTransaction(deps: WriteDeps, request: CreateRequest, admitted: Admitted): Promise<Created> {
+  const create = (minting: Minting): Promise<Created> =>
+    deps.db.transaction((sql) => insert(deps, sql, request, admitted, minting))
+  try {
+    return await create(deps.preparation.current())
+  } catch (error) {
+    if (error instanceof LookAgain) return await create(await prepared(deps))
+    if (!(error instanceof Repeated)) throw error
+    const answer = await earlier(deps, request)
+    if (answer === undefined) throw usedForAnother()
+    return { row: undefined, answer, isOneMore: false }
   }
 }
 
-/** Where Redis has not said that there is room, those who find none need not queue for the lock to learn it. */
-async function refuseEarly(deps: AdmissionDeps, sql: Sql, tenant: string, limit: number): Promise<void> {
-  const count = await countLinks(sql, tenant)
-  if (count >= limit) throw exceeded(deps, count, limit)
-}
-
-/** The terms as they are now. The lock is the stronger one only where a limit is expected, so that others do not queue. */
-async function lock(deps: AdmissionDeps, sql: Sql, tenant: string, expected: boolean): Promise<QuotaTerms> {
-  let terms = await lockTenant(sql, tenant, expected)
-  if (terms && !expected && linkLimit(deps.tiers, terms) !== null) terms = await lockTenant(sql, tenant, true)
+async function insert(
+  deps: WriteDeps,
+  sql: Sql,
+  { link, code, idempotencyKey, present }: CreateRequest,
+  { place, limit }: Admitted,
+  minting: Minting,
+): Promise<Created> {
+  const { tenant } = link
+  const draft = code === undefined ? await mintNext(sql, minting) : undefined
+  // Asked at once, answered one after the other: each sees what those before have done. A refusal rolls all of it back.
+  const [isOurs, lookAgain, terms, used, hasPlace, inserted, counter] = await Promise.all([
+    idempotencyKey === undefined || claimKey(sql, tenant, idempotencyKey),
+    mustLookAgain(sql, minting.postgresRunningSince),
+    // The stronger lock only where there is a limit, so that others do not queue.
+    lockTenant(sql, tenant, limit !== null),
+    limit === null ? 0 : countLinks(sql, tenant),
+    limit !== null && takesOver(sql, tenant, code),
+    draft ? insertGenerated(sql, link, draft) : insertCustom(sql, link, code!),
+    draft && drawCounter(sql),
+  ])
+  if (counter !== undefined) minting.counters.push(counter)
+  if (!isOurs) throw new Repeated()
+  if (lookAgain) throw new LookAgain()
   if (!terms) throw new QuickLinkError('forbidden', 'This tenant has been deleted.')
-  return terms
+  const row = inserted ?? (code === undefined ? await insertAnother(sql, link, minting) : taken(code))
+  const limitNow = linkLimit(deps.tiers, terms)
+  if (limitNow !== null) {
+    const before = limit === null ? await countOthers(sql, tenant) : used
+    if (before >= limitNow && !hasPlace) {
+      place.isAstray = place.generation !== undefined
+      throw deps.quota.exceeded(before, limitNow)
+    }
+    if (!hasPlace) await deps.quota.countIn(tenant, place, terms.generation)
+  }
+  const answer = present(row)
+  // Whoever waits for the commit waits for this, too.
+  if (idempotencyKey) void rememberAnswer(sql, tenant, idempotencyKey, row, answer)
+  return { row, answer, isOneMore: !hasPlace }
 }
 
-function exceeded(deps: AdmissionDeps, used: number, limit: number): QuickLinkError {
-  deps.onQuotaExceeded()
-  return new QuickLinkError('quota_exceeded', `This tenant has ${used} of ${limit} links: delete some first.`, {
-    members: { used, limit },
-  })
+interface Draft {
+  readonly code: Code
+  readonly counter: number
+  readonly saltGeneration: number
 }
 
-function departure({ tiers, quota }: AdmissionDeps): Departure {
-  let gone: (QuotaTerms & { id: string }) | undefined
-  return {
-    async before(sql, code, scope) {
-      gone = quota && (await lockTenantOf(sql, code, scope))
-    },
-    async done() {
-      if (gone && linkLimit(tiers, gone) !== null) await quota?.refund(gone.id, gone.generation)
-    },
+/** A counter whose code is a reserved word is skipped. */
+async function mintNext(sql: Sql, { mint, counters, saltGeneration }: Minting): Promise<Draft> {
+  for (let attempt = 0; attempt < limits.mintAttempts; attempt++) {
+    const counter = counters.shift() ?? (await drawCounter(sql))
+    const code = mint(counter)
+    if (code !== undefined) return { code, counter, saltGeneration }
+  }
+  throw noFreeCode()
+}
+
+/** A counter whose code was taken is skipped as well. */
+async function insertAnother(sql: Sql, link: NewLink, minting: Minting): Promise<LinkRow> {
+  for (let attempt = 1; attempt < limits.mintAttempts; attempt++) {
+    const row = await insertGenerated(sql, link, await mintNext(sql, minting))
+    if (row) return row
+  }
+  throw noFreeCode()
+}
+
+/** Of a tenant that has got a limit a moment ago: its links but for the one that is being made. */
+async function countOthers(sql: Sql, tenant: string): Promise<number> {
+  await lockTenant(sql, tenant, true)
+  return (await countLinks(sql, tenant)) - 1
+}
+
+const noFreeCode = (): QuickLinkError =>
+  new QuickLinkError('unavailable', 'No free code was found: try again.', { retryAfterS: 1 })
+
+function taken(code: Code): never {
+  throw new QuickLinkError('conflict', `The code ${code} is taken: choose another one.`, { members: { field: 'code' } })
+}
+
+/** An earlier request has this Idempotency-Key. */
+class Repeated extends Error {
+  override readonly name = 'Repeated'
+}
+
+/** Found before anything that was minted is committed: the codes handed out since a copy was made are not known in it. */
+class LookAgain extends QuickLinkError {
+  constructor() {
+    super('unavailable', 'The database is being prepared: try again soon.', { retryAfterS: 1 })
+  }
+}
+
+async function prepared(deps: WriteDeps): Promise<Minting> {
+  try {
+    return await withDeadline(deps.preparation.prepare(), deps.prepareMs, 'preparing the database')
+  } catch (error) {
+    throw unavailable('The database is being prepared: try again soon.', error)
   }
 }

@@ -23,9 +23,9 @@ export function idempotencyKey(
   return { key, bodyHash: createHash('sha256').update(JSON.stringify(sorted)).digest() }
 }
 
-/** The answer that was given under this key, or undefined: the key is ours now, and `rememberAnswer` must follow. */
-export async function claimKey(sql: Sql, tenant: string, { key, bodyHash }: IdempotencyKey): Promise<unknown> {
-  const [claimed] = await sql.query(
+/** True: the key is ours now, and `rememberAnswer` must follow. Waits for whoever has claimed it and is not done. */
+export async function claimKey(sql: Sql, tenant: string, { key, bodyHash }: IdempotencyKey): Promise<boolean> {
+  const claimed = await sql.query(
     `insert into idempotency_keys as k (tenant, key, body_hash) values ($1, $2, $3)
      on conflict (tenant, key) do update
        set body_hash = excluded.body_hash, code = null, link_id = null, answer = null, created_at = now()
@@ -33,44 +33,35 @@ export async function claimKey(sql: Sql, tenant: string, { key, bodyHash }: Idem
      returning 1`,
     [tenant, key, bodyHash, limits.idempotencyHours],
   )
-  if (claimed) return undefined
-  const [earlier] = await sql.query<{ body_hash: Buffer; answer: unknown }>(
-    'select body_hash, answer from idempotency_keys where tenant = $1 and key = $2',
-    [tenant, key],
-  )
-  if (earlier?.body_hash.equals(bodyHash)) return earlier.answer
-  throw new QuickLinkError('conflict', 'This Idempotency-Key was used with another body: use a new key.', {
-    members: { field: 'Idempotency-Key' },
-  })
+  return claimed.length > 0
 }
 
-/** The answer that was given under this key to the same request, if any. Changes nothing. */
-export async function earlierAnswer(
-  sql: Sql,
-  tenant: string,
-  idempotency: IdempotencyKey | undefined,
-): Promise<unknown> {
-  if (!idempotency) return undefined
+/** The answer that was given under this key to the same request, if any. */
+export async function earlierAnswer(sql: Sql, tenant: string, { key, bodyHash }: IdempotencyKey): Promise<unknown> {
   const [earlier] = await sql.query<{ answer: unknown }>(
     `select answer from idempotency_keys where tenant = $1 and key = $2 and body_hash = $3 and answer is not null
        and created_at >= now() - make_interval(hours => $4)`,
-    [tenant, idempotency.key, idempotency.bodyHash, limits.idempotencyHours],
+    [tenant, key, bodyHash, limits.idempotencyHours],
   )
   return earlier?.answer
 }
 
-export async function rememberAnswer(
+export const usedForAnother = (): QuickLinkError =>
+  new QuickLinkError('conflict', 'This Idempotency-Key was used with another body: use a new key.', {
+    members: { field: 'Idempotency-Key' },
+  })
+
+export const rememberAnswer = (
   sql: Sql,
   tenant: string,
-  key: string,
+  { key }: IdempotencyKey,
   link: { code: string; id: number },
   answer: unknown,
-): Promise<void> {
-  await sql.query('update idempotency_keys set code = $3, link_id = $4, answer = $5 where tenant = $1 and key = $2', [
+): Promise<unknown> =>
+  sql.query('update idempotency_keys set code = $3, link_id = $4, answer = $5 where tenant = $1 and key = $2', [
     tenant,
     key,
     link.code,
     link.id,
     JSON.stringify(answer),
   ])
-}

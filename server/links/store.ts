@@ -1,10 +1,7 @@
 // The SQL of links, one function per verb. Version and outbox come from the triggers of the table.
-import { limits } from '../config.ts'
 import type { Sql } from '../connections/postgres.ts'
-import { QuickLinkError } from '../errors.ts'
 import { absent, type Code, type Known } from '../link.ts'
 import type { Match } from './search.ts'
-import type { Mint } from './shortcode.ts'
 
 export interface LinkRow {
   readonly id: number
@@ -56,29 +53,32 @@ const newValues = (link: NewLink): unknown[] => [
 const insertSql = `insert into links (url, permanent, enabled, expires_at, monthly_hits, tenant, code, counter, salt_generation)
   values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`
 
-/** A counter whose code is reserved or taken is skipped: by a custom code, a code of an older salt, or one not yet purged. */
-export async function insertGenerated(sql: Sql, link: NewLink, mint: Mint, saltGeneration: number): Promise<LinkRow> {
-  for (let attempt = 0; attempt < limits.mintAttempts; attempt++) {
-    const [drawn] = await sql.query<{ counter: number }>(`select nextval('link_counter_seq') as counter`)
-    const counter = drawn?.counter ?? NaN
-    const code = mint(counter)
-    if (code === undefined) continue
-    const [row] = await sql.query<LinkRow>(`${insertSql} on conflict (code) do nothing returning ${columns}`, [
-      ...newValues(link),
-      code,
-      counter,
-      saltGeneration,
-    ])
-    if (row) return row
-  }
-  throw new QuickLinkError('unavailable', 'No free code was found: try again.', { retryAfterS: 1 })
+export async function drawCounter(sql: Sql): Promise<number> {
+  const [drawn] = await sql.query<{ counter: number }>(`select nextval('link_counter_seq') as counter`)
+  return drawn?.counter ?? NaN
+}
+
+/** undefined: the code is taken, by a custom code, a code of an older salt, or one not yet purged. */
+export async function insertGenerated(
+  sql: Sql,
+  link: NewLink,
+  minted: { readonly code: Code; readonly counter: number; readonly saltGeneration: number },
+): Promise<LinkRow | undefined> {
+  const { code, counter, saltGeneration } = minted
+  const [row] = await sql.query<LinkRow>(`${insertSql} on conflict (code) do nothing returning ${columns}`, [
+    ...newValues(link),
+    code,
+    counter,
+    saltGeneration,
+  ])
+  return row
 }
 
 /**
  * What its tenant deleted, or let expire, it may create again at once. The row stays, so that the versions of the code
- * remain ordered by its lock; the id is new, so that nothing counted is inherited.
+ * remain ordered by its lock; the id is new, so that nothing counted is inherited. undefined: the code is taken.
  */
-export async function insertCustom(sql: Sql, link: NewLink, code: Code): Promise<LinkRow> {
+export async function insertCustom(sql: Sql, link: NewLink, code: Code): Promise<LinkRow | undefined> {
   const [row] = await sql.query<LinkRow>(
     `${insertSql}
      on conflict (code) do update set id = excluded.id, url = excluded.url, permanent = excluded.permanent,
@@ -88,8 +88,7 @@ export async function insertCustom(sql: Sql, link: NewLink, code: Code): Promise
      returning ${columns}`,
     [...newValues(link), code, null, null],
   )
-  if (row) return row
-  throw new QuickLinkError('conflict', `The code ${code} is taken: choose another one.`, { members: { field: 'code' } })
+  return row
 }
 
 /** Whose links: a tenant's, or everybody's. */

@@ -2,19 +2,15 @@
 // not say is the tier's.
 import { invalid } from '../errors.ts'
 import { lastTimeMs } from '../link.ts'
+import type { Tier } from '../tenants/tiers.ts'
 
-export interface Terms {
-  readonly monthlyHits: number | null
-  readonly lifeDays: number | null
-}
-
-export type TermsOf = (tenant: string) => Promise<Terms>
+type LinkTerms = Pick<Tier, 'monthlyHits' | 'lifeDays'>
 
 const dayMs = 86_400_000
 /** A client's clock may be ahead of ours when it asks for all of it. */
 const clockMs = 60_000
 
-export function agreedHits(terms: Terms, asked: number | null): number | null {
+export function agreedHits(terms: LinkTerms, asked: number | null): number | null {
   const most = terms.monthlyHits
   if (asked !== null && most !== null && asked > most) {
     throw invalid('monthlyHits', `monthlyHits must be at most ${most}, which is what this tenant's tier allows.`)
@@ -23,7 +19,7 @@ export function agreedHits(terms: Terms, asked: number | null): number | null {
 }
 
 /** Exact to the second. A change may ask for the whole life anew. */
-export function agreedExpiry(terms: Terms, asked: Date | null, nowMs: number): Date | null {
+export function agreedExpiry(terms: LinkTerms, asked: Date | null, nowMs: number): Date | null {
   if (terms.lifeDays === null) return asked
   const latestMs = Math.min(nowMs + terms.lifeDays * dayMs, lastTimeMs)
   if (asked !== null && asked.getTime() > latestMs + clockMs) {

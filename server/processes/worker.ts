@@ -5,7 +5,7 @@ import type { BootResult } from '../boot.ts'
 import type { ClicksReport } from '../clicks/books.ts'
 import { limits, type Config } from '../config.ts'
 import { stopSignals, type ToPrimary, type ToWorker } from './ipc.ts'
-import type { Counters } from '../rates/counters.ts'
+import type { Count } from '../rates/counters.ts'
 import { PrimaryCounters } from '../rates/primary-counters.ts'
 import { AbsenceChannel } from '../rates/shared-absences.ts'
 import { refusal } from './refusal.ts'
@@ -33,7 +33,7 @@ export interface AppDeps {
   /** Known once Postgres has been reached; until then the API answers 503, and redirects what Redis knows. */
   readonly boot: Promise<BootResult>
   /** Rate limits in memory, of all workers together. */
-  readonly counters: Counters
+  readonly counters: Count
   /** To the count of all workers' absent codes. */
   readonly absences: AbsenceChannel
   /** To the books of all workers' clicks. */

@@ -10,7 +10,7 @@ import type { QuotaSync } from './quota-sync.ts'
 import { linkLimit } from './tenant-quota.ts'
 import type { Tiers } from '../tenants/tiers.ts'
 
-export interface LimitsApiDeps {
+export interface UsageApiDeps {
   readonly sql: Postgres
   readonly directory: Directory
   readonly tiers: Tiers
@@ -18,7 +18,7 @@ export interface LimitsApiDeps {
   readonly quotaSync: QuotaSync
 }
 
-export function limitsRouter(deps: LimitsApiDeps): Router {
+export function usageRouter(deps: UsageApiDeps): Router {
   const router = Router({ caseSensitive: true })
   router
     .route('/limits')
@@ -50,7 +50,7 @@ const couldNot = (error: unknown): never => {
   throw unavailable('The quota cannot be synced at the moment: try again soon.', error)
 }
 
-async function show(deps: LimitsApiDeps, response: Response, id: string): Promise<void> {
+async function show(deps: UsageApiDeps, response: Response, id: string): Promise<void> {
   const tenant = await deps.directory.get(id)
   const [status, links] = await Promise.all([deps.rateLimit.getStatus(tenant), linksOf(deps, tenant)])
   const { creates, failedCreates, changes, aggregate } = status
@@ -82,7 +82,7 @@ function shownAggregate(window: Window | null, toOwner: boolean): object {
   return { ...rest, near, ...(toOwner ? { used, remaining } : {}) }
 }
 
-const linksOf = async ({ sql, tiers }: LimitsApiDeps, tenant: TenantTerms): Promise<object> => ({
+const linksOf = async ({ sql, tiers }: UsageApiDeps, tenant: TenantTerms): Promise<object> => ({
   used: await countLinks(sql, tenant.id),
   limit: linkLimit(tiers, tenant),
 })

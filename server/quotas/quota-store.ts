@@ -50,15 +50,6 @@ export async function beginGeneration(sql: Sql, tenant: string): Promise<QuotaTe
   return row
 }
 
-/** A create of this code takes the place of a link that expired and still counts. Its row stays locked. */
-export async function takesOver(sql: Sql, tenant: string, code: Code): Promise<boolean> {
-  const [row] = await sql.query(
-    'select 1 from links where code = $1 and tenant = $2 and deleted_at is null for update',
-    [code, tenant],
-  )
-  return row !== undefined
-}
-
 /** What is deleted does not count, what has expired does until it is purged. A statement of its own sees every commit. */
 export async function countLinks(sql: Sql, tenant: string): Promise<number> {
   const [row] = await sql.query<{ count: number }>(
@@ -66,6 +57,16 @@ export async function countLinks(sql: Sql, tenant: string): Promise<number> {
     [tenant],
   )
   return row?.count ?? 0
+}
+
+/** A create of this code takes the place of one of the tenant's own that expired and still counts. */
+export async function takesOver(sql: Sql, tenant: string, code: Code | undefined): Promise<boolean> {
+  if (code === undefined) return false
+  const rows = await sql.query('select from links where code = $1 and tenant = $2 and deleted_at is null', [
+    code,
+    tenant,
+  ])
+  return rows.length > 0
 }
 
 /** A page of those who have a quota, in the order of their ids. */

@@ -22,6 +22,7 @@ beforeAll(async () => {
 function replica() {
   const synced: string[] = []
   const quota = {
+    hasGate: true,
     sync: (tenant: string) => Promise.resolve((synced.push(tenant), { used: 0, before: null, after: 0 })),
   } as unknown as TenantQuota
   return { synced, nightly: createQuotaSync(db, defaultTiers, quota).nightly }
@@ -44,6 +45,7 @@ test('a night is one transaction for each tenant, and what one replica leaves be
   const begun: unknown[] = []
   const diesAt = (victim: string | undefined) =>
     createQuotaSync(db, defaultTiers, {
+      hasGate: true,
       sync: async (tenant: string, sql: Sql) => {
         if (tenant === victim) throw new Error('killed')
         const [row] = await sql.query<{ at: string }>('select now()::text as at')
@@ -77,7 +79,7 @@ test('a server of the version before goes on creating and deleting while it is r
 })
 
 test('a night that fails is another replica’s', async () => {
-  const broken = { sync: () => Promise.reject(new Error('Redis is away')) } as unknown as TenantQuota
+  const broken = { hasGate: true, sync: () => Promise.reject(new Error('Redis is away')) } as unknown as TenantQuota
   await db.query(`update quota_nights set synced_at = '-infinity'`)
   await expect(createQuotaSync(db, defaultTiers, broken).nightly()).rejects.toThrow('away')
   expect(await replica().nightly()).toBe(true)

@@ -1,8 +1,8 @@
 // Syncs quotas: one or all on demand, and all of them every night, by one process of all replicas.
 import { limits } from '../config.ts'
 import type { Postgres, Sql } from '../connections/postgres.ts'
-import { readTenant, removeDeleted } from '../tenants/store.ts'
-import { countLinks, tenantIds } from './quota-store.ts'
+import { removeDeleted } from '../tenants/store.ts'
+import { tenantIds } from './quota-store.ts'
 import type { Synced, TenantQuota } from './tenant-quota.ts'
 import { tierNames, type Tiers } from '../tenants/tiers.ts'
 
@@ -22,11 +22,11 @@ const nightlyLock = 7_105_003
 /** UTC: when most are asleep, and a day's figures are closed. */
 const nightlyHour = 3
 
-export function createQuotaSync(db: Postgres, tiers: Tiers, quota: TenantQuota | undefined): QuotaSync {
+export function createQuotaSync(db: Postgres, tiers: Tiers, quota: TenantQuota): QuotaSync {
   // Their links may be millions, and nobody needs the number.
   const without = tierNames.filter((name) => tiers[name].links === null)
   const one = async (tenant: string, sql?: Sql): Promise<SyncedTenant | undefined> => {
-    const synced = await (quota ? quota.sync(tenant, sql) : rowsOnly(sql ?? db, tenant))
+    const synced = await quota.sync(tenant, sql)
     return synced && { tenant, ...synced }
   }
   const idsAfter = (sql: Sql, after: string, most: number): Promise<string[]> => tenantIds(sql, after, most, without)
@@ -37,7 +37,7 @@ export function createQuotaSync(db: Postgres, tiers: Tiers, quota: TenantQuota |
     const [night] = lock?.mine ? await sql.query<Night>(nightSql, [nightlyHour]) : []
     if (!night?.due) return 'left'
     if (night.reached === null) await removeDeleted(sql)
-    const [id] = quota ? await idsAfter(sql, night.reached ?? '', 1) : []
+    const [id] = quota.hasGate ? await idsAfter(sql, night.reached ?? '', 1) : []
     if (id === undefined) {
       await sql.query('update quota_nights set synced_at = now(), night = null')
       return 'done'
@@ -87,7 +87,25 @@ from quota_nights, (
   select date_trunc('day', now() - make_interval(hours => $1), 'UTC') + make_interval(hours => $1) as began
 ) as this`
 
-async function rowsOnly(sql: Sql, tenant: string): Promise<Synced | undefined> {
-  if (!(await readTenant(sql, tenant))) return undefined
-  return { used: await countLinks(sql, tenant), before: null, after: null }
+/** Looks now and then whether the night's sync is due. */
+export function startNights(
+  { nightly }: Pick<QuotaSync, 'nightly'>,
+  onError: (error: unknown, what: string) => void,
+): { stop(): Promise<void> } {
+  let running: Promise<unknown> | undefined
+  let isOver = false
+  const timer = setInterval(() => {
+    // A night of many tenants may last longer than the interval.
+    running ??= nightly(() => isOver)
+      .catch((error: unknown) => onError(error, 'the nightly sync of quotas failed'))
+      .finally(() => (running = undefined))
+  }, limits.nightlyEveryMs)
+  timer.unref()
+  return {
+    async stop() {
+      isOver = true
+      clearInterval(timer)
+      await running
+    },
+  }
 }

@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import { openRedis, type RedisConnection } from '../connections/redis.ts'
 import { fixedSeed, search, searches } from '../../testing/search.ts'
 import { freshRedis, waitFor } from '../../testing/services.ts'
-import { loadScripts, type Place } from './tenant-quota.ts'
+import { loadScripts } from './tenant-quota.ts'
 
 let redis: RedisConnection
 let scripts: ReturnType<typeof loadScripts>
@@ -25,6 +25,10 @@ beforeAll(async () => {
 const inRedis = async (name: string): Promise<string | null> =>
   (await redis.getEach([`quota:tenant:${tenant}:${name}`]))[0] ?? null
 const usedInRedis = async (): Promise<number> => Number(await inRedis('used'))
+
+interface Place {
+  generation: string | undefined
+}
 
 /** What a mistake would leave out. */
 const asDesigned = { draws: true, locks: true, setsBeforeCommit: true, createCompares: true, refundCompares: true }

@@ -31,6 +31,8 @@ import { readFileSync } from 'node:fs'
 import type { RedisConnection } from '../connections/redis.ts'
 import type { Postgres, Sql } from '../connections/postgres.ts'
 import type { AskRedis } from '../connections/ask-redis.ts'
+import { QuickLinkError } from '../errors.ts'
+import { readTenant } from '../tenants/store.ts'
 import { beginGeneration, countLinks, type QuotaTerms } from './quota-store.ts'
 import type { Tiers } from '../tenants/tiers.ts'
 
@@ -49,39 +51,54 @@ export interface Synced {
   readonly after: number | null
 }
 
-/** A place that is taken before there is a row. */
+/** A place in front of Postgres. */
 export interface Place {
-  /** That Redis counts it in; undefined: in none. */
+  /** That Redis counts it in; undefined: Redis has not counted it. */
   generation: string | undefined
+  /** What Redis said where it had none. */
+  refusal: Reply | undefined
+  /** Redis and the rows have been found to differ. */
+  isAstray: boolean
 }
 
-export type Reserved =
-  | { readonly full: false; readonly place: Place }
-  | { readonly full: true; readonly used: number; readonly limit: number }
+interface Reply {
+  readonly used: number
+  readonly limit: number
+  readonly generation: string
+}
 
 export interface TenantQuota {
-  /** `mustAskPostgres`: what the gate would refuse may be possible all the same. Never rejects. */
-  reserve(tenant: string, limit: number, mustAskPostgres: boolean): Promise<Reserved>
-  /**
-   * Of a row that is locked: a place that a sync has overwritten is counted now. False: Redis has no number of this row, and
-   * is to be corrected when the lock is gone. Never rejects.
-   */
-  countIn(tenant: string, place: Place, generation: string | null): Promise<boolean>
-  /** Best effort: what Redis missed, the next sync finds. Never rejects. */
+  /** One round trip. Never rejects: what the gate cannot say is left to Postgres. */
+  reserve(tenant: string): Promise<Place>
+  /** Throws `quota_exceeded` where the place was refused by a number that is believed; one that is not is synced first. */
+  heed(tenant: string, limit: number, place: Place): Promise<void>
+  /** Of a row that is locked: a place that a sync has overwritten is counted now. Never rejects. */
+  countIn(tenant: string, place: Place, generation: string | null): Promise<void>
+  /** Afterwards. What is not kept goes back, and what was wrong is synced; what Redis misses, the next sync finds. Never rejects. */
+  settle(tenant: string, place: Place, isKept: boolean): Promise<void>
+  /** A link is gone. Never rejects. */
   refund(tenant: string, generation: string | null | undefined): Promise<void>
-  /** Redis has not counted as Postgres has. Best effort; never rejects. */
-  correct(tenant: string): Promise<void>
   /** undefined: no such tenant. Rejects when Redis cannot be asked. `sql` is a transaction, where it is a part of one. */
   sync(tenant: string, sql?: Sql): Promise<Synced | undefined>
+  /** To be thrown. */
+  exceeded(used: number, limit: number): QuickLinkError
+  /** False: there is no Redis, and Postgres decides alone. */
+  readonly hasGate: boolean
+}
+
+/** Numbers in Redis. */
+export interface Gate {
+  readonly redis: Pick<RedisConnection, 'script' | 'connection'>
+  readonly ask: AskRedis
+  /** This process has just made this Redis fresh. */
+  readonly trusted: () => boolean
 }
 
 export interface TenantQuotaDeps {
   readonly db: Postgres
   readonly tiers: Tiers
-  readonly redis: Pick<RedisConnection, 'script' | 'connection'>
-  readonly ask: AskRedis
-  /** This process has just made this Redis fresh. */
-  readonly trusted: () => boolean
+  readonly gate: Gate | undefined
+  readonly onExceeded: () => void
   readonly nowMs?: () => number
 }
 
@@ -118,14 +135,47 @@ interface Believed {
 }
 
 export function createTenantQuota(deps: TenantQuotaDeps): TenantQuota {
-  const { db, tiers, redis, ask, nowMs = () => performance.now() } = deps
+  const { gate, onExceeded } = deps
+  const exceeded = (used: number, limit: number): QuickLinkError => {
+    onExceeded()
+    return new QuickLinkError('quota_exceeded', `This tenant has ${used} of ${limit} links: delete some first.`, {
+      members: { used, limit },
+    })
+  }
+  return gate ? withGate(deps, gate, exceeded) : withoutGate(deps, exceeded)
+}
+
+const nothing = (): Promise<void> => Promise.resolve()
+
+function withoutGate({ db }: TenantQuotaDeps, exceeded: TenantQuota['exceeded']): TenantQuota {
+  return {
+    hasGate: false,
+    exceeded,
+    reserve: () => Promise.resolve({ generation: undefined, refusal: undefined, isAstray: false }),
+    heed: nothing,
+    countIn: nothing,
+    settle: nothing,
+    refund: nothing,
+    async sync(tenant, sql = db) {
+      if (!(await readTenant(sql, tenant))) return undefined
+      return { used: await countLinks(sql, tenant), before: null, after: null }
+    },
+  }
+}
+
+function withGate(
+  { db, tiers, nowMs = () => performance.now() }: TenantQuotaDeps,
+  gate: Gate,
+  exceeded: TenantQuota['exceeded'],
+): TenantQuota {
+  const { redis, ask } = gate
   const scripts = loadScripts(redis)
   const believed = new Map<string, Believed>()
 
-  const isBelieved = (tenant: string, reply: { limit: number; generation: string }, limit: number): boolean => {
+  const isBelieved = (tenant: string, reply: Reply, limit: number): boolean => {
     const last = believed.get(tenant)
     const isOurs = last?.connection === redis.connection && last.generation === reply.generation
-    return isOurs && deps.trusted() && nowMs() - last.atMs < believedMs && reply.limit === limit
+    return isOurs && gate.trusted() && nowMs() - last.atMs < believedMs && reply.limit === limit
   }
 
   const syncIn = async (sql: Sql, tenant: string): Promise<(Synced & Pick<Believed, 'generation'>) | undefined> => {
@@ -155,43 +205,47 @@ export function createTenantQuota(deps: TenantQuotaDeps): TenantQuota {
     return running
   }
 
+  const reserve = async (tenant: string): Promise<Place> => {
+    const reply = await ask(() => scripts.reserve(tenant)).catch(() => undefined)
+    const [generation, refusal] = reply?.fits ? [reply.generation, undefined] : [undefined, reply]
+    return { generation, refusal, isAstray: false }
+  }
+
+  const refund: TenantQuota['refund'] = async (tenant, generation) => {
+    if (generation) await ask(() => scripts.refund(tenant, 1, generation)).catch(() => undefined)
+  }
+
   return {
-    sync: (tenant, sql) => (sql ? syncIn(sql, tenant) : sync(tenant)),
+    hasGate: true,
+    exceeded,
+    reserve,
+    refund,
 
-    async correct(tenant) {
-      await syncOnce(tenant).catch(() => undefined)
-    },
-
-    async reserve(tenant, limit, mustAskPostgres) {
-      const reserve = () => ask(() => scripts.reserve(tenant))
-      try {
-        let reply = await reserve()
-        if (!reply.fits && !mustAskPostgres && !isBelieved(tenant, reply, limit)) {
-          await syncOnce(tenant)
-          reply = await reserve()
-        }
-        if (reply.fits) return { full: false, place: { generation: reply.generation } }
-        if (!mustAskPostgres && isBelieved(tenant, reply, limit)) return { full: true, used: reply.used, limit }
-      } catch {
-        // Nobody can say: Postgres will.
+    async heed(tenant, limit, place) {
+      if (place.refusal && !isBelieved(tenant, place.refusal, limit)) {
+        await syncOnce(tenant).catch(() => undefined)
+        Object.assign(place, await reserve(tenant))
       }
-      return { full: false, place: { generation: undefined } }
+      if (!place.refusal || !isBelieved(tenant, place.refusal, limit)) return
+      throw exceeded(place.refusal.used, limit)
     },
 
     async countIn(tenant, place, generation) {
-      if (place.generation === generation) return true
-      if (generation === null) return false
+      if (place.generation === generation) return
       try {
-        const counted = await ask(() => scripts.refund(tenant, -1, generation))
-        if (counted) place.generation = generation
-        return counted
+        const isCounted = generation !== null && (await ask(() => scripts.refund(tenant, -1, generation)))
+        if (isCounted) place.generation = generation
+        else place.isAstray = true
       } catch {
-        return true
+        // Nobody can say.
       }
     },
 
-    async refund(tenant, generation) {
-      if (generation) await ask(() => scripts.refund(tenant, 1, generation)).catch(() => undefined)
+    async settle(tenant, place, isKept) {
+      if (!isKept) await refund(tenant, place.generation)
+      if (place.isAstray) void syncOnce(tenant).catch(() => undefined)
     },
+
+    sync: (tenant, sql) => (sql ? syncIn(sql, tenant) : sync(tenant)),
   }
 }

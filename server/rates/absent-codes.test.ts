@@ -10,11 +10,10 @@ const configOf = (env: Record<string, string>) => loadConfig({ DATABASE_URL: 'po
 function setUp(env: Record<string, string> = {}, addresses = 10_000, channel = new AbsenceChannel(() => undefined)) {
   const clock = { nowMs: Date.parse('2026-03-01T12:00:20Z') }
   const seen = { blocked: 0, unheeded: [] as string[] }
-  const { scanAllowlist: allowed, trustProxy: trusts, notFoundPerMinute: perMinute } = configOf(env)
   const onBlocked = (): void => void seen.blocked++
   const onUnheeded = (peer: string): void => void seen.unheeded.push(peer)
-  const rest = { channel, everyMs: 100, atOnce: 10, nowMs: () => clock.nowMs, onBlocked, onUnheeded }
-  const codes = createAbsentCodes({ perMinute, allowed, trusts, addresses, ...rest })
+  const deps = { channel, nowMs: () => clock.nowMs, onBlocked, onUnheeded }
+  const codes = createAbsentCodes(configOf(env), deps, addresses)
   return { codes, clock, seen }
 }
 const ask = (codes: AbsentCodes, times: number, peer: string, forwarded?: string) => {

@@ -10,8 +10,9 @@
 //
 // With a proxy on the same machine and TRUST_PROXY off, every address is loopback, which SCAN_ALLOWLIST leaves alone.
 import { LRUCache } from 'lru-cache'
-import { plainAddress, subscriberOf, type Matches, type TrustedHop } from './addresses.ts'
-import { clientAddress } from './client-address.ts'
+import { limits, type Config } from '../config.ts'
+import { plainAddress, subscriberOf } from './addresses.ts'
+import { clientAddress, isPrivate } from './client-address.ts'
 import type { AbsenceChannel } from './shared-absences.ts'
 
 export interface AbsentVerdict {
@@ -25,21 +26,16 @@ export interface AbsentCodes {
   onNotFound(peer: string | undefined, forwardedFor: string | undefined): AbsentVerdict
 }
 
-interface AbsentCodesOptions {
-  readonly perMinute: number
-  readonly allowed: Matches
-  readonly trusts: TrustedHop
-  /** Addresses that are remembered; whoever uses more than that at once is not held. */
-  readonly addresses: number
+interface AbsentCodesDeps {
   /** To the count of all workers. */
   readonly channel: AbsenceChannel
-  readonly everyMs: number
-  readonly atOnce: number
   readonly nowMs: () => number
   readonly onBlocked: () => void
-  /** Somebody forwards who is not to be believed: a stranger, or a proxy that TRUST_PROXY does not name. */
-  readonly onUnheeded: (peer: string) => void
+  /** Somebody forwards who is not to be believed: anybody can send the header; a private address may be a proxy of ours. */
+  readonly onUnheeded: (address: string, peer: 'private' | 'public') => void
 }
+
+type AbsentCodesConfig = Pick<Config, 'notFoundPerMinute' | 'scanAllowlist' | 'trustProxy'>
 
 interface Seen {
   minute: number
@@ -53,22 +49,27 @@ const minuteMs = 60_000
 const notCounted = ''
 const fine: AbsentVerdict = { blocked: false, retryAfterS: 0 }
 
-export function createAbsentCodes(options: AbsentCodesOptions): AbsentCodes {
-  const counts = new LRUCache<string, Seen>({ max: options.addresses })
-  const note = reporter(options, counts)
+/** `max`: addresses that are remembered; whoever uses more than that at once is not held. */
+export function createAbsentCodes(
+  { notFoundPerMinute: perMinute, scanAllowlist, trustProxy }: AbsentCodesConfig,
+  deps: AbsentCodesDeps,
+  max: number = limits.scanAddresses,
+): AbsentCodes {
+  const counts = new LRUCache<string, Seen>({ max })
+  const note = reporter(deps.channel, counts, perMinute)
   const countedAs = (peer: string | undefined, forwardedFor: string | undefined): string => {
-    const address = clientAddress(peer, forwardedFor, options.trusts)
-    return options.allowed(address) ? notCounted : subscriberOf(address)
+    const address = clientAddress(peer, forwardedFor, trustProxy)
+    return scanAllowlist(address) ? notCounted : subscriberOf(address)
   }
   // A scanner's address is read once, not with every 404. What comes over X-Forwarded-For is the sender's choice, and long.
   const direct = new LRUCache<string, string>({
-    max: options.addresses,
+    max,
     memoMethod: (peer) => countedAs(peer, undefined),
   })
   const heeded = (peer: string, forwardedFor: string | undefined): string | undefined => {
     const address = plainAddress(peer)
-    if (forwardedFor === undefined || options.trusts(address, 0)) return forwardedFor
-    options.onUnheeded(address)
+    if (forwardedFor === undefined || trustProxy(address, 0)) return forwardedFor
+    deps.onUnheeded(address, isPrivate(address) ? 'private' : 'public')
     return undefined
   }
   return {
@@ -76,16 +77,16 @@ export function createAbsentCodes(options: AbsentCodesOptions): AbsentCodes {
       const forwardedFor = heeded(peer, said)
       const key = forwardedFor !== undefined ? countedAs(peer, forwardedFor) : direct.memo(peer)
       if (key === notCounted) return fine
-      const nowMs = options.nowMs()
+      const nowMs = deps.nowMs()
       const minute = Math.floor(nowMs / minuteMs)
       let seen = counts.get(key)
       if (seen?.minute !== minute) counts.set(key, (seen = { minute, count: 0, unsaid: 0 }))
-      if (seen.count < options.perMinute) {
+      if (seen.count < perMinute) {
         seen.count++
         note(key, seen)
         return fine
       }
-      options.onBlocked()
+      deps.onBlocked()
       return { blocked: true, retryAfterS: Math.max(1, Math.ceil(((minute + 1) * minuteMs - nowMs) / 1000)) }
     },
   }
@@ -93,11 +94,12 @@ export function createAbsentCodes(options: AbsentCodesOptions): AbsentCodes {
 
 /** Collects what the primary process is to be told, and takes in what it answers. */
 function reporter(
-  { channel, everyMs, atOnce, perMinute, addresses }: AbsentCodesOptions,
+  channel: AbsenceChannel,
   counts: LRUCache<string, Seen>,
+  perMinute: number,
 ): (key: string, seen: Seen) => void {
   const unsaid = new Map<string, Seen>()
-  const enough = Math.max(atOnce, perMinute / 100)
+  const enough = Math.max(limits.absencesAtOnce, perMinute / 100)
   let timer: NodeJS.Timeout | undefined
   const report = (minute: number): void => {
     clearTimeout(timer)
@@ -118,7 +120,7 @@ function reporter(
   return (key, seen) => {
     seen.unsaid++
     unsaid.set(key, seen)
-    if (seen.unsaid >= enough || unsaid.size >= addresses / 10) report(seen.minute)
-    else timer ??= setTimeout(report, everyMs, seen.minute).unref()
+    if (seen.unsaid >= enough || unsaid.size >= counts.max / 10) report(seen.minute)
+    else timer ??= setTimeout(report, limits.absencesEveryMs, seen.minute).unref()
   }
 }

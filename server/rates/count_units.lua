@@ -1,11 +1,20 @@
--- Takes a unit of a window if it fits (1), gives one back (-1), never below 0, or looks (0). The first unit opens the window.
--- KEYS: the counter   ARGV: units, limit, seconds of a window
--- {1: done or seen, 0: it does not fit; used; milliseconds until the window ends, a whole one where none is open}
-local used, units = tonumber(redis.call('GET', KEYS[1]) or 0), tonumber(ARGV[1])
-local left = redis.call('PTTL', KEYS[1])
-if left < 0 then left = 1000 * ARGV[3] end
-if units > 0 and used + units > tonumber(ARGV[2]) then return {0, used, left} end
-if used + units < 0 or units == 0 then return {1, used, left} end
-used = redis.call('INCRBY', KEYS[1], units)
-if redis.call('PTTL', KEYS[1]) < 0 then redis.call('EXPIRE', KEYS[1], ARGV[3]) end
-return {1, used, left}
+-- Takes a unit of each window if each has one left (1), gives one back to each (-1), never below 0, or looks (0). The first unit opens
+-- a window.
+-- KEYS: the counters   ARGV: units, seconds of a window, and each counter's limit
+-- {0, or which of them has none left; then of each: used, milliseconds until its window ends, a whole one where none is open}
+local units, reply = tonumber(ARGV[1]), {0}
+for i, key in ipairs(KEYS) do
+  local used, left = tonumber(redis.call('GET', key) or 0), redis.call('PTTL', key)
+  if units > 0 and used + units > tonumber(ARGV[2 + i]) and reply[1] == 0 then reply[1] = i end
+  if left < 0 then left = 1000 * ARGV[2] end
+  table.insert(reply, used)
+  table.insert(reply, left)
+end
+if units == 0 or reply[1] ~= 0 then return reply end
+for i, key in ipairs(KEYS) do
+  if reply[2 * i] + units >= 0 then
+    reply[2 * i] = redis.call('INCRBY', key, units)
+    if redis.call('PTTL', key) < 0 then redis.call('EXPIRE', key, ARGV[2]) end
+  end
+end
+return reply

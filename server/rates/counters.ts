@@ -3,8 +3,8 @@
 // Bound: a window that is used up at its very end may be followed by a full one, so within any window's length fewer than
 // 2 x limit units are taken (at most 2 x limit - 1: the unit that opened the first window is older). Enough against abuse.
 import { readFileSync } from 'node:fs'
-import type { RedisConnection } from '../connections/redis.ts'
 import type { AskRedis } from '../connections/ask-redis.ts'
+import type { RedisConnection } from '../connections/redis.ts'
 
 const countLua = readFileSync(new URL('count_units.lua', import.meta.url), 'utf8')
 
@@ -15,98 +15,117 @@ export interface Held {
   readonly endsInMs: number
 }
 
-export interface Taken extends Held {
-  readonly granted: boolean
-  /** Undoes it, where it was counted, as long as that window lasts. Never rejects; a second call does nothing. */
-  giveBack(): Promise<void>
+export interface Counter {
+  readonly key: string
+  readonly limit: number
 }
 
-export interface Counters {
-  /** A refused unit is not counted. */
-  take(key: string, limit: number): Promise<Taken>
+/** Undoes it, where it was counted, as long as that window lasts. Never rejects; a second call does nothing. */
+export type GiveBack = () => Promise<void>
+
+export type TakenUnits =
+  | { readonly granted: true; readonly giveBack: readonly GiveBack[] }
+  /** `by`: which of them has none left. */
+  | { readonly granted: false; readonly by: number; readonly held: Held }
+
+/** What one way to count has to do. */
+export interface Count {
+  /** A unit of each, if each has one left; else of none, and `by` is the first that has none. */
+  take(counters: readonly Counter[]): Promise<{ readonly by: number | undefined; readonly held: readonly Held[] }>
+  giveBack(key: string): Promise<unknown>
   read(key: string): Promise<Held>
 }
 
-const nothing = (): Promise<void> => Promise.resolve()
-const refused = (limit: number, endsInMs: number): Taken => ({
-  granted: false,
-  used: limit,
-  endsInMs,
-  giveBack: nothing,
+export interface Counters {
+  take(counters: readonly Counter[]): Promise<TakenUnits>
+  read(key: string): Promise<Held>
+}
+
+export const countersBy = (count: Count): Counters => ({
+  async take(counters) {
+    const { by, held } = await count.take(counters)
+    if (by !== undefined) return { granted: false, by, held: { ...held[by]!, used: counters[by]!.limit } }
+    return {
+      granted: true,
+      giveBack: held.map(({ endsInMs }, i) => once(() => count.giveBack(counters[i]!.key), endsInMs)),
+    }
+  },
+  read: (key) => count.read(key),
 })
 
 /** A unit of a window that is over is not taken off the next one. */
-export function granted(held: Held, undo: () => Promise<unknown>): Taken {
-  const endsAtMs = performance.now() + held.endsInMs
+function once(undo: () => Promise<unknown>, endsInMs: number): GiveBack {
+  const endsAtMs = performance.now() + endsInMs
   let back = false
-  return {
-    granted: true,
-    ...held,
-    async giveBack() {
-      if (back || performance.now() >= endsAtMs) return
-      back = true
-      // What cannot be given back is missing until the window ends.
-      await undo().catch(() => undefined)
-    },
+  return async () => {
+    if (back || performance.now() >= endsAtMs) return
+    back = true
+    // What cannot be given back is missing until the window ends.
+    await undo().catch(() => undefined)
   }
 }
 
-export interface MemoryCounters extends Counters {
-  giveBack(key: string): Promise<void>
-}
-
-export function memoryCounters(windowS: number): MemoryCounters {
+export function countInMemory(windowS: number): Count {
   const windowMs = windowS * 1000
   /** In the order in which they opened, which is that in which they end. */
   const windows = new Map<string, { used: number; readonly endsAtMs: number }>()
-  const open = (key: string): { used: number; readonly endsAtMs: number } | undefined => {
+  const open = (key: string): { used: number; readonly endsAtMs: number } => {
     const nowMs = performance.now()
     for (const [oldest, { endsAtMs }] of windows) {
       if (endsAtMs > nowMs) break
       windows.delete(oldest)
     }
-    return windows.get(key)
+    return windows.get(key) ?? { used: 0, endsAtMs: nowMs + windowMs }
   }
-  const heldIn = (window: { used: number; readonly endsAtMs: number } | undefined): Held =>
-    window ? { used: window.used, endsInMs: window.endsAtMs - performance.now() } : { used: 0, endsInMs: windowMs }
-  const giveBack = (key: string): Promise<void> => {
-    const window = open(key)
-    if (window && window.used > 0) window.used--
-    return Promise.resolve()
-  }
+  const heldIn = ({ used, endsAtMs }: { used: number; endsAtMs: number }): Held => ({
+    used,
+    endsInMs: endsAtMs - performance.now(),
+  })
   return {
-    take(key, limit) {
-      const window = open(key) ?? { used: 0, endsAtMs: performance.now() + windowMs }
-      if (window.used >= limit) return Promise.resolve(refused(limit, heldIn(window).endsInMs))
-      window.used++
-      windows.set(key, window)
-      return Promise.resolve(granted(heldIn(window), () => giveBack(key)))
+    take(counters) {
+      const opened = counters.map(({ key }) => open(key))
+      const by = counters.findIndex(({ limit }, i) => opened[i]!.used >= limit)
+      if (by === -1) {
+        for (const [i, window] of opened.entries()) {
+          window.used++
+          windows.set(counters[i]!.key, window)
+        }
+      }
+      return Promise.resolve({ by: by === -1 ? undefined : by, held: opened.map(heldIn) })
     },
-    giveBack,
+    giveBack(key) {
+      const window = open(key)
+      if (window.used > 0) window.used--
+      return Promise.resolve()
+    },
     read: (key) => Promise.resolve(heldIn(open(key))),
   }
 }
 
-export function redisCounters(redis: Pick<RedisConnection, 'script'>, ask: AskRedis, windowS: number): Counters {
-  const count = redis.script('qlCountUnits', countLua)
-  /** 1: takes a unit. -1: gives one back. 0: looks. */
-  const change = async (key: string, units: 1 | 0 | -1, limit: number): Promise<Taken> => {
-    const reply = await ask(() => count([`ql:v1:creates:${key}`], [units, limit, windowS]))
-    if (!Array.isArray(reply) || reply.length !== 3 || !reply.every(Number.isSafeInteger)) {
+export function countInRedis(redis: Pick<RedisConnection, 'script'>, ask: AskRedis, windowS: number): Count {
+  const script = redis.script('qlCountUnits', countLua)
+  /** 1: takes a unit of each. -1: gives one back. 0: looks. */
+  const count = async (units: 1 | 0 | -1, counters: readonly Counter[]) => {
+    const keys = counters.map(({ key }) => `ql:v1:creates:${key}`)
+    const reply = await ask(() => script(keys, [units, windowS, ...counters.map(({ limit }) => limit)]))
+    if (!Array.isArray(reply) || reply.length !== 1 + 2 * keys.length || !reply.every(Number.isSafeInteger)) {
       throw new Error('Redis does not say what it counted')
     }
-    const [yes, used, endsInMs] = reply as [number, number, number]
-    if (yes === 0) return refused(limit, endsInMs)
-    return granted({ used, endsInMs }, () => change(key, -1, limit))
+    const [by, ...held] = reply as [number, ...number[]]
+    return {
+      by: by === 0 ? undefined : by - 1,
+      held: keys.map((_, i) => ({ used: held[2 * i]!, endsInMs: held[2 * i + 1]! })),
+    }
   }
   return {
-    take: (key, limit) => change(key, 1, limit),
-    read: (key) => change(key, 0, 0),
+    take: (counters) => count(1, counters),
+    giveBack: (key) => count(-1, [{ key, limit: 0 }]),
+    read: async (key) => (await count(0, [{ key, limit: 0 }])).held[0]!,
   }
 }
 
 /** The second counts while the first cannot be asked. What it granted goes back to it. */
 export const insured = (first: Counters, second: Counters): Counters => ({
-  take: (key, limit) => first.take(key, limit).catch(() => second.take(key, limit)),
+  take: (counters) => first.take(counters).catch(() => second.take(counters)),
   read: (key) => first.read(key).catch(() => second.read(key)),
 })

@@ -1,42 +1,40 @@
 // One counter per server, not per worker: it lives in the primary process, and workers ask it.
-import { granted, memoryCounters, type Counters, type Held, type Taken } from './counters.ts'
+import { countInMemory, type Count, type Counter, type Held } from './counters.ts'
 
-/** What a worker asks; `limit` is there for 'take' only. */
+type Verb = keyof Count
+type Args<V extends Verb> = Parameters<Count[V]>
+type Answer<V extends Verb> = Awaited<ReturnType<Count[V]>>
+
+/** What a worker asks. */
 export interface CounterQuestion {
   readonly type: 'count'
   readonly request: number
-  readonly verb: 'take' | 'giveBack' | 'read'
-  readonly key: string
-  readonly limit?: number
+  readonly verb: Verb
+  readonly args: Args<Verb>
 }
 
 export interface CounterAnswer {
   readonly type: 'counted'
   readonly request: number
-  readonly held: Held & { readonly granted?: boolean }
+  readonly answer: Answer<Verb>
 }
 
 /** In the primary process. */
 export function createCounterDesk(windowS: number): (question: CounterQuestion) => Promise<CounterAnswer> {
-  const counters = memoryCounters(windowS)
-  return async ({ request, verb, key, limit = 0 }) => {
-    const answer = (held: CounterAnswer['held']): CounterAnswer => ({ type: 'counted', request, held })
-    if (verb === 'take') {
-      const { granted, used, endsInMs } = await counters.take(key, limit)
-      return answer({ granted, used, endsInMs })
-    }
-    if (verb === 'giveBack') await counters.giveBack(key)
-    return answer(await counters.read(key))
+  const count = countInMemory(windowS)
+  return async ({ request, verb, args }) => {
+    const ask = count[verb] as (...args: Args<Verb>) => Promise<Answer<Verb>>
+    return { type: 'counted', request, answer: await ask(...args) }
   }
 }
 
 interface Waiting {
-  readonly resolve: (held: CounterAnswer['held']) => void
+  readonly resolve: (answer: Answer<Verb>) => void
   readonly timer: NodeJS.Timeout
 }
 
 /** In a worker. Rejects when the primary does not answer in time. */
-export class PrimaryCounters implements Counters {
+export class PrimaryCounters implements Count {
   readonly #tell: (question: CounterQuestion) => void
   readonly #patienceMs: number
   readonly #waiting = new Map<number, Waiting>()
@@ -47,33 +45,26 @@ export class PrimaryCounters implements Counters {
     this.#patienceMs = patienceMs
   }
 
-  heard({ request, held }: CounterAnswer): void {
+  heard({ request, answer }: CounterAnswer): void {
     const waiting = this.#waiting.get(request)
     clearTimeout(waiting?.timer)
     this.#waiting.delete(request)
-    waiting?.resolve(held)
+    waiting?.resolve(answer)
   }
 
-  async take(key: string, limit: number): Promise<Taken> {
-    const { granted: yes = false, ...held } = await this.#ask({ verb: 'take', key, limit })
-    return yes
-      ? granted(held, () => this.#ask({ verb: 'giveBack', key }))
-      : { ...held, granted: false, giveBack: () => Promise.resolve() }
-  }
+  take = (counters: readonly Counter[]): ReturnType<Count['take']> => this.#ask('take', counters)
+  giveBack = (key: string): Promise<unknown> => this.#ask('giveBack', key)
+  read = (key: string): Promise<Held> => this.#ask('read', key)
 
-  read(key: string): Promise<Held> {
-    return this.#ask({ verb: 'read', key })
-  }
-
-  #ask(question: Pick<CounterQuestion, 'verb' | 'key' | 'limit'>): Promise<CounterAnswer['held']> {
+  #ask<V extends Verb>(verb: V, ...args: Args<V>): Promise<Answer<V>> {
     const request = ++this.#requests
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
         this.#waiting.delete(request)
         reject(new Error(`the primary process did not answer within ${this.#patienceMs} ms`))
       }, this.#patienceMs)
-      this.#waiting.set(request, { resolve, timer })
-      this.#tell({ type: 'count', request, ...question })
+      this.#waiting.set(request, { resolve: resolve as Waiting['resolve'], timer })
+      this.#tell({ type: 'count', request, verb, args })
     })
   }
 }

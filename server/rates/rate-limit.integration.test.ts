@@ -5,7 +5,7 @@ import { Breaker } from '../connections/breaker.ts'
 import type { RedisConnection } from '../connections/redis.ts'
 import { freshRedis, connectRedis, proxied, type FaultProxy } from '../../testing/services.ts'
 import { askRedis } from '../connections/ask-redis.ts'
-import { insured, memoryCounters, redisCounters, type Counters } from './counters.ts'
+import { countersBy, countInMemory, countInRedis, insured, type Count, type Counters } from './counters.ts'
 import { createCounterDesk, PrimaryCounters } from './primary-counters.ts'
 import { createRateLimit, type RateLimit } from './rate-limit.ts'
 import { defaultTiers } from '../tenants/tiers.ts'
@@ -27,7 +27,7 @@ afterAll(() => {
 })
 
 /** Across a channel that copies, as between two processes. */
-function throughPrimary(windowS: number): Counters {
+function throughPrimary(windowS: number): Count {
   const desk = createCounterDesk(windowS)
   const worker = new PrimaryCounters((question) => {
     void desk(structuredClone(question)).then((answer) => worker.heard(structuredClone(answer)))
@@ -35,20 +35,21 @@ function throughPrimary(windowS: number): Counters {
   return worker
 }
 
-const stores: [string, (windowS: number) => Counters | Promise<Counters>][] = [
-  ['memory', memoryCounters],
+const stores: [string, (windowS: number) => Count | Promise<Count>][] = [
+  ['memory', countInMemory],
   ['the primary process', throughPrimary],
   [
     'Redis',
     async (windowS) => {
       await redis.unlinkMatching('ql:v1:creates:*')
-      return redisCounters(redis, askRedis(redis, breaker, 500), windowS)
+      return countInRedis(redis, askRedis(redis, breaker, 500), windowS)
     },
   ],
 ]
 
+const inMemory = (): Counters => countersBy(countInMemory(3600))
 const rateLimit = (counters: Counters, aggregatePerHour = 2000): RateLimit =>
-  createRateLimit({ counters, tiers: defaultTiers, aggregatePerHour })
+  createRateLimit({ counters, tiers: defaultTiers, aggregatePerHour, onRefused: ignore })
 const acme = { id: 'acme', tier: 'standard' } as const
 const other = { id: 'other', tier: 'standard' } as const
 const plus = { id: 'bigger', tier: 'plus' } as const
@@ -59,7 +60,7 @@ const takeMany = async (limit: RateLimit, tenant: Parameters<RateLimit['tryAcqui
 
 describe.each(stores)('counted in %s', (_name, open) => {
   test('standard creates 50 in an hour, plus 200, the owner any number', async () => {
-    const limit = rateLimit(await open(3600))
+    const limit = rateLimit(countersBy(await open(3600)))
     expect(await takeMany(limit, acme, 60)).toBe(50)
     expect(await takeMany(limit, plus, 210)).toBe(200)
     expect(await takeMany(limit, owner, 500)).toBe(500)
@@ -71,7 +72,7 @@ describe.each(stores)('counted in %s', (_name, open) => {
   })
 
   test('all standard tenants together have a limit; what it refuses costs the tenant nothing, and plus is not in it', async () => {
-    const limit = rateLimit(await open(3600), 60)
+    const limit = rateLimit(countersBy(await open(3600)), 60)
     expect(await takeMany(limit, acme, 50)).toBe(50)
     expect(await takeMany(limit, other, 30)).toBe(10)
     expect(await limit.tryAcquire(other)).toMatchObject({
@@ -90,7 +91,7 @@ describe.each(stores)('counted in %s', (_name, open) => {
   })
 
   test('a unit given back is free again, for the tenant and in the aggregate, and only once', async () => {
-    const limit = rateLimit(await open(3600), 50)
+    const limit = rateLimit(countersBy(await open(3600)), 50)
     const first = await limit.tryAcquire(acme)
     expect(await takeMany(limit, acme, 49)).toBe(49)
     if (!first.granted) throw new Error('refused')
@@ -100,7 +101,7 @@ describe.each(stores)('counted in %s', (_name, open) => {
   })
 
   test('what is refused is not counted, and status asks without taking', async () => {
-    const limit = rateLimit(await open(3600))
+    const limit = rateLimit(countersBy(await open(3600)))
     expect((await limit.getStatus(acme)).creates).toMatchObject({ used: 0, remaining: 50 })
     await takeMany(limit, acme, 80)
     const { creates } = await limit.getStatus(acme)
@@ -110,7 +111,7 @@ describe.each(stores)('counted in %s', (_name, open) => {
   })
 
   test('as many creates that fail are free as may succeed; then each costs a create, and of all tenants together none does', async () => {
-    const limit = rateLimit(await open(3600), 60)
+    const limit = rateLimit(countersBy(await open(3600)), 60)
     const fail = async (): Promise<boolean> => {
       const unit = await limit.tryAcquire(acme)
       if (unit.granted) await unit.failed()
@@ -125,7 +126,7 @@ describe.each(stores)('counted in %s', (_name, open) => {
   })
 
   test('a standard tenant changes 600 times in an hour, plus 6,000, the owner any number; failing is no way around', async () => {
-    const limit = rateLimit(await open(3600))
+    const limit = rateLimit(countersBy(await open(3600)))
     const change = async (tenant: typeof acme | typeof plus | typeof owner): Promise<boolean> => {
       const unit = await limit.tryChange(tenant)
       if (unit.granted) await unit.failed()
@@ -144,7 +145,7 @@ describe.each(stores)('counted in %s', (_name, open) => {
   })
 
   test('at the edge of two windows fewer than twice the limit pass, and a late return takes nothing off the next', async () => {
-    const limit = rateLimit(await open(1))
+    const limit = rateLimit(countersBy(await open(1)))
     const first = await limit.tryAcquire(acme)
     await pause(700)
     const beganMs = performance.now()
@@ -159,17 +160,17 @@ describe.each(stores)('counted in %s', (_name, open) => {
 
 test('a primary process that does not answer is waited for as long as was said', async () => {
   const deaf = new PrimaryCounters(ignore, 30)
-  await expect(deaf.take('x', 1)).rejects.toThrow('30 ms')
-  const limit = rateLimit(insured(deaf, memoryCounters(3600)))
+  await expect(deaf.take([])).rejects.toThrow('30 ms')
+  const limit = rateLimit(insured(countersBy(deaf), inMemory()))
   expect(await takeMany(limit, acme, 60)).toBe(50)
 })
 
 test('a Redis that does not say what it counted is as good as none', async () => {
   for (const reply of [null, 'OK', [1], [1, 'many', 3600], [1, 2, null]]) {
-    const senseless = redisCounters({ script: () => () => Promise.resolve(reply) }, (work) => work(), 3600)
-    await expect(senseless.take('x', 1)).rejects.toThrow('does not say')
+    const senseless = countInRedis({ script: () => () => Promise.resolve(reply) }, (work) => work(), 3600)
+    await expect(senseless.take([{ key: 'x', limit: 1 }])).rejects.toThrow('does not say')
     await expect(senseless.read('x')).rejects.toThrow('does not say')
-    expect(await takeMany(rateLimit(insured(senseless, memoryCounters(3600))), acme, 60)).toBe(50)
+    expect(await takeMany(rateLimit(insured(countersBy(senseless), inMemory())), acme, 60)).toBe(50)
   }
 })
 
@@ -179,7 +180,7 @@ describe('Redis dies', () => {
   test.each(['refuse', 'blackHole'] as const)('(%s) memory counts on, and nobody waits long', async (fault) => {
     await redis.unlinkMatching('ql:v1:creates:*')
     const ask = askRedis(redis, breaker, patienceMs)
-    const limit = rateLimit(insured(redisCounters(redis, ask, 3600), memoryCounters(3600)))
+    const limit = rateLimit(insured(countersBy(countInRedis(redis, ask, 3600)), inMemory()))
     expect(await takeMany(limit, acme, 30)).toBe(30)
     await proxy[fault]()
     const beganMs = performance.now()

@@ -6,7 +6,8 @@
 //   conflicts cost no create, and there are at most twice as many attempts as creates.
 // - A change counts whatever comes of it.
 // - What failed by our own doing costs nothing.
-import type { Counters, Held, Taken } from './counters.ts'
+import { isOurFault, QuickLinkError } from '../errors.ts'
+import type { Counters, GiveBack, Held } from './counters.ts'
 import type { Tier, TierName, Tiers } from '../tenants/tiers.ts'
 
 export interface RatedTenant {
@@ -24,9 +25,9 @@ export interface Window {
 export interface Unit {
   readonly granted: true
   /** It was not needed, or we could not do what it was for. */
-  giveBack(): Promise<void>
+  giveBack(): Promise<unknown>
   /** Nothing came of it, by its caller's doing. */
-  failed(): Promise<void>
+  failed(): Promise<unknown>
 }
 
 export type Acquired =
@@ -52,6 +53,7 @@ interface RateLimitDeps {
   readonly counters: Counters
   readonly tiers: Tiers
   readonly aggregatePerHour: number
+  readonly onRefused: (by: TierName | 'aggregate') => void
 }
 
 const aggregateKey = 'aggregate'
@@ -67,40 +69,39 @@ const windowOf = (limit: number, { used, endsInMs }: Held): Window => ({
 })
 
 const nothing = (): Promise<void> => Promise.resolve()
-const free: Acquired = { granted: true, giveBack: nothing, failed: nothing }
+const free: Unit = { granted: true, giveBack: nothing, failed: nothing }
 
-const refused = (by: 'tenant' | 'aggregate', limit: number, { used, endsInMs }: Taken): Acquired => ({
-  granted: false,
-  by,
-  window: windowOf(limit, { used, endsInMs }),
-  endsInMs,
-})
-
-export function createRateLimit({ counters, tiers, aggregatePerHour }: RateLimitDeps): RateLimit {
+export function createRateLimit({ counters, tiers, aggregatePerHour, onRefused }: RateLimitDeps): RateLimit {
   const limitsOf = ({ tier }: RatedTenant): Tier => tiers[tier]
   const read = async (key: string, limit: number | null): Promise<Window | null> =>
     limit === null ? null : windowOf(limit, await counters.read(key))
+  const refused = (by: 'tenant' | 'aggregate', { tier }: RatedTenant, limit: number, held: Held): Acquired => {
+    onRefused(by === 'tenant' ? tier : by)
+    return { granted: false, by, window: windowOf(limit, held), endsInMs: held.endsInMs }
+  }
 
   return {
     async tryAcquire(tenant) {
       const { createsPerHour, inAggregate } = limitsOf(tenant)
-      const own = createsPerHour === null ? undefined : await counters.take(createsOf(tenant), createsPerHour)
-      if (own && !own.granted) return refused('tenant', createsPerHour ?? 0, own)
-      const all = inAggregate ? await counters.take(aggregateKey, aggregatePerHour) : undefined
-      if (all && !all.granted) {
-        await own?.giveBack()
-        return refused('aggregate', aggregatePerHour, all)
+      const own = createsPerHour === null ? [] : [{ key: createsOf(tenant), limit: createsPerHour }]
+      const all = inAggregate ? [{ key: aggregateKey, limit: aggregatePerHour }] : []
+      const wanted = [...own, ...all]
+      if (wanted.length === 0) return free
+      const taken = await counters.take(wanted)
+      if (!taken.granted) {
+        const { key, limit } = wanted[taken.by]!
+        return refused(key === aggregateKey ? 'aggregate' : 'tenant', tenant, limit, taken.held)
       }
+      const back = (some: readonly GiveBack[]): Promise<unknown> => Promise.all(some.map((giveBack) => giveBack()))
+      const [ofOwn, ofAll] = [taken.giveBack.slice(0, own.length), taken.giveBack.slice(own.length)]
       return {
         granted: true,
-        async giveBack() {
-          await Promise.all([own?.giveBack(), all?.giveBack()])
-        },
+        giveBack: () => back(taken.giveBack),
         async failed() {
-          await all?.giveBack()
+          await back(ofAll)
           if (createsPerHour === null) return
-          const failure = await counters.take(failuresOf(tenant), createsPerHour)
-          if (failure.granted) await own?.giveBack()
+          const failure = await counters.take([{ key: failuresOf(tenant), limit: createsPerHour }])
+          if (failure.granted) await back(ofOwn)
         },
       }
     },
@@ -108,9 +109,9 @@ export function createRateLimit({ counters, tiers, aggregatePerHour }: RateLimit
     async tryChange(tenant) {
       const { changesPerHour } = limitsOf(tenant)
       if (changesPerHour === null) return free
-      const taken = await counters.take(changesOf(tenant), changesPerHour)
-      if (!taken.granted) return refused('tenant', changesPerHour, taken)
-      return { granted: true, giveBack: () => taken.giveBack(), failed: nothing }
+      const taken = await counters.take([{ key: changesOf(tenant), limit: changesPerHour }])
+      if (!taken.granted) return refused('tenant', tenant, changesPerHour, taken.held)
+      return { granted: true, giveBack: taken.giveBack[0]!, failed: nothing }
     },
 
     async getStatus(tenant) {
@@ -124,4 +125,34 @@ export function createRateLimit({ counters, tiers, aggregatePerHour }: RateLimit
       return { creates, failedCreates, changes, aggregate }
     },
   }
+}
+
+/** Why a unit of what was acquired is not kept; undefined: it was not needed. */
+export const settle = (unit: Unit, why: unknown): Promise<unknown> =>
+  why === undefined || isOurFault(why) ? unit.giveBack() : unit.failed()
+
+/** The unit, or a refusal to be answered with 429. */
+export function unitOf(acquired: Acquired, what: 'creates' | 'changes', windowS: number): Unit {
+  if (acquired.granted) return acquired
+  const { by, window, endsInMs } = acquired
+  const retryAfterS = Math.max(1, Math.ceil(endsInMs / 1000))
+  const policy = by === 'aggregate' ? '"all-tenants"' : `"${what}"`
+  // Of all tenants together nobody is told more than that it is too much now.
+  const used = by === 'aggregate' ? {} : { used: window.used }
+  throw new QuickLinkError('rate_limited', whyLimited[by === 'aggregate' ? by : what](window.limit), {
+    retryAfterS,
+    headers: {
+      'RateLimit-Policy': `${policy};q=${window.limit};w=${windowS}`,
+      RateLimit: `${policy};r=0;t=${retryAfterS}`,
+    },
+    members: { limit: window.limit, ...used, resetsAt: window.resetsAt.toISOString() },
+  })
+}
+
+const whyLimited = {
+  creates: (limit: number) =>
+    `This tenant may create ${limit} links per hour, and attempts that keep failing count as well: try again later.`,
+  changes: (limit: number) => `This tenant may change or delete links ${limit} times per hour: try again later.`,
+  aggregate: (limit: number) =>
+    `All tenants of this tier together may create ${limit} links per hour: try again later.`,
 }

@@ -1,0 +1,74 @@
+// What tenants may do, in one process: their terms, rates and quotas, put together.
+import type { Router } from 'express'
+import type { Shared } from '../coherence/open.ts'
+import { limits, type Config } from '../config.ts'
+import { askRedis } from '../connections/ask-redis.ts'
+import type { Breaker } from '../connections/breaker.ts'
+import type { Databases } from '../connections/databases.ts'
+import type { Admission } from '../links/change-link.ts'
+import { countersBy, countInMemory, countInRedis, insured, type Count } from '../rates/counters.ts'
+import { createRateLimit } from '../rates/rate-limit.ts'
+import { tenantsRouter } from './api.ts'
+import { createDirectory } from './directory.ts'
+import type { TierName } from './tiers.ts'
+import { usageRouter } from '../quotas/api.ts'
+import { createQuotaSync, startNights } from '../quotas/quota-sync.ts'
+import { createTenantQuota } from '../quotas/tenant-quota.ts'
+
+export interface Tenants {
+  readonly admission: Admission
+  readonly rooms: readonly Router[]
+  close(): Promise<void>
+}
+
+interface TenantsDeps {
+  readonly databases: Databases
+  readonly shared: Shared | undefined
+  readonly breaker: Breaker
+  /** Of the primary process. */
+  readonly counters: Count
+  readonly onRateLimited: (tier: TierName | 'aggregate') => void
+  readonly onQuotaExceeded: () => void
+  readonly onError: (error: unknown, what: string) => void
+}
+
+export function openTenants(config: Config, deps: TenantsDeps): Tenants {
+  const { databases, shared } = deps
+  const db = databases.limits
+  const { tiers } = config
+  const directory = createDirectory(db)
+  const redis = shared?.redis
+  const ask = redis && askRedis(redis, deps.breaker, config.redisTimeoutMs)
+
+  const inMemory = insured(countersBy(deps.counters), countersBy(countInMemory(limits.createWindowS)))
+  const isShared = config.rateLimitStore === 'redis' && redis && ask
+  const rateLimit = createRateLimit({
+    counters: isShared ? insured(countersBy(countInRedis(redis, ask, limits.createWindowS)), inMemory) : inMemory,
+    tiers,
+    aggregatePerHour: config.rateLimitAggregatePerHour,
+    onRefused: deps.onRateLimited,
+  })
+  const quota = createTenantQuota({
+    db,
+    tiers,
+    gate: redis && ask && { redis, ask, trusted: shared.trusted },
+    onExceeded: deps.onQuotaExceeded,
+  })
+  const quotaSync = createQuotaSync(db, tiers, quota)
+  const nights = startNights(quotaSync, deps.onError)
+  return {
+    admission: { directory, tiers, rateLimit, quota },
+    rooms: [
+      usageRouter({ sql: databases.api, directory, tiers, rateLimit, quotaSync }),
+      tenantsRouter({
+        sql: databases.api,
+        async onChanged(tenant) {
+          directory.forget(tenant)
+          // Redis hears of it now if it can; if not, its next refusal is not believed.
+          await quotaSync.one(tenant).catch(() => undefined)
+        },
+      }),
+    ],
+    close: nights.stop,
+  }
+}
