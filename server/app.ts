@@ -185,7 +185,7 @@ async function compose(config: Config, deps: AppDeps, acquired: AsyncDisposableS
     resolver,
     nowMs: Date.now,
     clicks,
-    hits,
+    hits: hits.quota,
     absentCodes,
     onShed: () => metrics.shed.inc({ reason: 'flights' }),
     onError: (err) => strangers.error({ err }, 'a redirect failed'),
@@ -251,7 +251,7 @@ async function compose(config: Config, deps: AppDeps, acquired: AsyncDisposableS
       tier1: { entries: tier1.size },
       flights: resolver.flights,
       clicks: { pending: clicks.pending, spooled: clicks.spooled },
-      hits: { leases: hits.leases },
+      hits: { leases: hits.quota.leases },
     }),
   }
 }

@@ -3,10 +3,10 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import type { RedisConnection } from '../connections/redis.ts'
 import type { Code } from '../link.ts'
 import { connectRedis, freshRedis, redisCommand, startRedisServer, waitFor } from '../../testing/services.ts'
-import { counterKey, createHitCounters, type HitCounters, type Terms } from './hit-counters.ts'
+import { counterKey, createHitCounters, type HitCounters, type HitTerms } from './hit-counters.ts'
 
 const month = '2026-11'
-const terms = (more: Partial<Terms> = {}): Terms => ({
+const terms = (more: Partial<HitTerms> = {}): HitTerms => ({
   code: 'abc' as Code,
   linkId: 7,
   version: 5,
@@ -24,7 +24,7 @@ let redis: RedisConnection
 let counters: HitCounters
 const counter = counterKey('abc', month)
 const get = async (key: string): Promise<string | null | undefined> => (await redis.getEach([key]))[0]
-const fill = (units: number, more: Partial<Terms> = {}) =>
+const fill = (units: number, more: Partial<HitTerms> = {}) =>
   counters.take(terms(more), month, { units, granted: units, lifeMs: 60_000 })
 
 beforeEach(async () => {

@@ -11,14 +11,14 @@ import type { RedisConnection } from '../connections/redis.ts'
 import type { Code } from '../link.ts'
 import type { AskRedis } from '../connections/ask-redis.ts'
 
-export interface Terms {
+export interface HitTerms {
   readonly code: Code
   readonly linkId: number
   readonly version: number
   readonly limit: number
 }
 
-export interface Taken {
+export interface TakenHits {
   /** 0: nothing is left here. */
   readonly units: number
   /** What Postgres had granted when this counter was last filled; -1: there is no counter. */
@@ -35,12 +35,12 @@ export interface HitCounters {
    * it is not asked again.
    */
   take(
-    terms: Terms,
+    terms: HitTerms,
     month: string,
     add?: { units: number; granted: number; lifeMs: number },
-  ): Promise<Taken | 'refused'>
+  ): Promise<TakenHits | 'refused'>
   /** False: certainly not taken back. */
-  giveBack(terms: Terms, month: string, units: number): Promise<boolean>
+  giveBack(terms: HitTerms, month: string, units: number): Promise<boolean>
   /** What is left, to be shown; undefined where it is not valid or nobody can say. */
   left(code: Code, linkId: number, month: string): Promise<number | undefined>
 }

@@ -1,6 +1,6 @@
 // Hits that this process may still serve of one link in one month, without asking anybody.
 import type { Month } from './database-clock.ts'
-import type { Terms } from './hit-counters.ts'
+import type { HitTerms } from './hit-counters.ts'
 
 /** granted: serve it. used_up: 429. gone: there is no such link any more, 404. unknown: nobody can say, 503. overloaded: too many wait already, 503. */
 export type Verdict = 'granted' | 'used_up' | 'gone' | 'unknown' | 'overloaded'
@@ -16,7 +16,7 @@ export interface Waiter {
 export type Standing = 'none' | 'used_up' | 'no_limit' | 'gone' | 'ungranted' | 'unknown'
 
 export class Lease {
-  terms: Terms
+  terms: HitTerms
   left = 0
   month = ''
   /** Of the monotonic clock: the end of the month. */
@@ -37,7 +37,7 @@ export class Lease {
   seen: Promise<Verdict> | undefined
   seenUntilMs = -Infinity
 
-  constructor(terms: Terms, onLow: (lease: Lease) => void) {
+  constructor(terms: HitTerms, onLow: (lease: Lease) => void) {
     this.terms = terms
     this.#onLow = onLow
   }

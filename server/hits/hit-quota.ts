@@ -19,26 +19,11 @@
 // of another limit retires it, which is what makes a changed limit bind as fast as any change of a link.
 import type { Link } from '../link.ts'
 import type { DatabaseClock } from './database-clock.ts'
-import type { Terms } from './hit-counters.ts'
+import type { HitTerms } from './hit-counters.ts'
 import { Lease, type Standing, type Verdict } from './hit-lease.ts'
 import type { HitSupply, Supplied } from './hit-supply.ts'
 
 export type { Lease, Verdict } from './hit-lease.ts'
-
-export interface HitQuota {
-  /** For a copy of the link. Undefined: no limit. */
-  leaseOf(link: Link): Lease | undefined
-  /** For a request that `spend` has refused: it waits for the next bundle. */
-  acquire(lease: Lease, isWanted: () => boolean): Promise<Verdict>
-  /** For HEAD: what a GET would be told now. It takes nothing, neither here nor where bundles come from. */
-  look(lease: Lease): Promise<Verdict>
-  secondsToMonthEnd(): number
-  /** The database's clock has been looked at: months end when they end there. */
-  clockMoved(): void
-  readonly leases: number
-  /** Gives back everything. */
-  close(): Promise<void>
-}
 
 export interface HitQuotaDeps {
   readonly supply: HitSupply
@@ -64,11 +49,7 @@ const standsMs = { used_up: 1000, no_limit: 1000, gone: 1000, ungranted: 500, un
 const verdictFor = (standing: Exclude<Standing, 'none'>): Verdict =>
   standing === 'ungranted' || standing === 'no_limit' ? 'granted' : standing
 
-export function createHitQuota(deps: HitQuotaDeps): HitQuota {
-  return new Quota(deps)
-}
-
-class Quota implements HitQuota {
+export class HitQuota {
   readonly #deps: HitQuotaDeps
   readonly #leases = new Map<number, Lease>()
   readonly #returning = new Set<Promise<void>>()
@@ -85,6 +66,7 @@ class Quota implements HitQuota {
     return this.#leases.size
   }
 
+  /** For a copy of the link. Undefined: no limit. */
   leaseOf(link: Link): Lease | undefined {
     const { id, version, monthlyHits } = link
     const held = this.#leases.get(id)
@@ -101,6 +83,7 @@ class Quota implements HitQuota {
     return this.#open({ code: link.code, linkId: id, version, limit: monthlyHits })
   }
 
+  /** For a request that `spend` has refused: it waits for the next bundle. */
   acquire(asked: Lease, isWanted: () => boolean): Promise<Verdict> {
     if (this.#closed) return Promise.resolve('unknown')
     const lease = this.#current(asked)
@@ -113,6 +96,7 @@ class Quota implements HitQuota {
     })
   }
 
+  /** For HEAD: what a GET would be told now. It takes nothing, neither here nor where bundles come from. */
   look(asked: Lease): Promise<Verdict> {
     if (this.#closed) return Promise.resolve('unknown')
     const lease = this.#current(asked)
@@ -138,6 +122,7 @@ class Quota implements HitQuota {
     return Math.max(1, Math.ceil((clock.month().endsMs - clock.nowMs()) / 1000))
   }
 
+  /** The database's clock has been looked at: months end when they end there. */
   clockMoved(): void {
     const { clock } = this.#deps
     const { name, endsMs } = clock.month()
@@ -146,6 +131,7 @@ class Quota implements HitQuota {
     }
   }
 
+  /** Gives back everything. */
   async close(): Promise<void> {
     clearInterval(this.#timer)
     this.#closed = true
@@ -160,7 +146,7 @@ class Quota implements HitQuota {
     return asked.retired ? (this.#leases.get(asked.terms.linkId) ?? this.#open(asked.terms)) : asked
   }
 
-  #open(terms: Terms): Lease {
+  #open(terms: HitTerms): Lease {
     if (this.#leases.size >= this.#deps.bounds.leases) {
       const [oldest] = this.#leases.values()
       if (oldest) this.#retire(oldest)

@@ -2,7 +2,7 @@
 // it Postgres, which then grants bundles itself.
 import { pause } from '../connections/pause.ts'
 import type { DatabaseClock, Month } from './database-clock.ts'
-import type { HitCounters, Taken, Terms } from './hit-counters.ts'
+import type { HitCounters, TakenHits, HitTerms } from './hit-counters.ts'
 import type { AskPostgres, Grant, Granted, Step } from './store.ts'
 
 export type Supplied =
@@ -18,11 +18,11 @@ export type Supplied =
 export type Seen = 'left' | Exclude<Supplied, object>
 
 export interface HitSupply {
-  bundle(terms: Terms): Promise<Supplied>
+  bundle(terms: HitTerms): Promise<Supplied>
   /** Asks, and takes nothing. Never rejects. */
-  look(terms: Terms): Promise<Seen>
+  look(terms: HitTerms): Promise<Seen>
   /** Once: what does not arrive is forfeited. */
-  giveBack(terms: Terms, month: string, units: number): Promise<void>
+  giveBack(terms: HitTerms, month: string, units: number): Promise<void>
 }
 
 export interface SupplyDeps {
@@ -37,7 +37,7 @@ const looks = 4
 const lookMs = 3
 
 export function createHitSupply({ counters, postgres, clock, nowMs }: SupplyDeps): HitSupply {
-  const grant = async (terms: Terms, step: Step, seen: number | null): Promise<Grant | 'unknown'> => {
+  const grant = async (terms: HitTerms, step: Step, seen: number | null): Promise<Grant | 'unknown'> => {
     const askedMs = nowMs()
     try {
       const granted = await postgres.grant(terms.linkId, step, seen)
@@ -48,7 +48,7 @@ export function createHitSupply({ counters, postgres, clock, nowMs }: SupplyDeps
       return 'unknown'
     }
   }
-  const refund = (terms: Terms, month: string, units: number): Promise<void> =>
+  const refund = (terms: HitTerms, month: string, units: number): Promise<void> =>
     units === 0 ? Promise.resolve() : postgres.giveBack(terms.linkId, month, units).catch(() => undefined)
 
   /** undefined: nothing was granted, because somebody else was just faster. */
@@ -58,24 +58,24 @@ export function createHitSupply({ counters, postgres, clock, nowMs }: SupplyDeps
     return granted >= limit ? 'used_up' : undefined
   }
 
-  const fromPostgres = async (terms: Terms): Promise<Supplied> => {
+  const fromPostgres = async (terms: HitTerms): Promise<Supplied> => {
     const granted = await grant(terms, 'bundle', null)
     if (granted === 'unknown') return granted
     if (granted.units === 0) return refusal(granted) ?? 'unknown'
     return { units: granted.units, month: granted.month }
   }
 
-  const take = async (terms: Terms, month: string): Promise<Taken | 'refused'> => {
+  const take = async (terms: HitTerms, month: string): Promise<TakenHits | 'refused'> => {
     const taken = (await counters?.take(terms, month).catch(() => 'refused' as const)) ?? 'refused'
     if (taken !== 'refused') await refund(terms, month, taken.surplus)
     return taken
   }
 
   /** An advance goes into Redis, and a bundle of it comes back in the same step. */
-  const share = async (terms: Terms, advance: Grant): Promise<Supplied> => {
+  const share = async (terms: HitTerms, advance: Grant): Promise<Supplied> => {
     const { month, units, granted } = advance
     const add = { units, granted, lifeMs: month.endsMs - clock.nowMs() }
-    let taken: Taken | 'refused' | undefined
+    let taken: TakenHits | 'refused' | undefined
     try {
       taken = await counters?.take(terms, month.name, add)
     } catch {

@@ -6,8 +6,8 @@ import { pause } from '../connections/pause.ts'
 import type { Code, Link } from '../link.ts'
 import type { VirtualTime } from '../../testing/virtual-time.ts'
 import { DatabaseClock } from './database-clock.ts'
-import type { HitCounters, Terms } from './hit-counters.ts'
-import { createHitQuota, type HitQuota } from './hit-quota.ts'
+import type { HitCounters, HitTerms } from './hit-counters.ts'
+import { HitQuota } from './hit-quota.ts'
 import { createHitSupply } from './hit-supply.ts'
 import type { Grant, Granted, Step as GrantStep } from './store.ts'
 
@@ -187,7 +187,7 @@ export class World {
     const supply = createHitSupply({ counters, postgres: this.#postgres(), clock, nowMs })
     const bounds = { leases: 100, waiters: 1000, waitMs: 500, lookEveryMs: 100, idleMs: 300 }
     const quiet = (): undefined => undefined
-    const quota = createHitQuota({
+    const quota = new HitQuota({
       supply, clock, nowMs, bounds, whenUngrantable: 'reject', onRejected: quiet, onUngranted: quiet,
     }) // prettier-ignore
     void prepare()
@@ -205,7 +205,7 @@ export class World {
 
   #counters(known: () => number): Pick<HitCounters, 'take' | 'giveBack' | 'left'> {
     const { resends, inherits } = this.#flaws
-    const ownerOf = ({ linkId }: Terms): string => (inherits ? 'anyone' : String(linkId))
+    const ownerOf = ({ linkId }: HitTerms): string => (inherits ? 'anyone' : String(linkId))
     // What is under way on a connection does not reach the server of the next one.
     const onConnection = <T>(run: number, work: () => T): T => {
       if (run !== this.#redis.run) throw new Error('the connection was lost')
@@ -243,7 +243,7 @@ export class World {
   #take(
     owner: string,
     run: number,
-    { version, limit }: Terms,
+    { version, limit }: HitTerms,
     month: string,
     add?: { units: number; granted: number },
   ) {

@@ -1,11 +1,12 @@
 // The hit quota of one process, put together.
+import type { Router } from 'express'
 import { limits, type Config } from '../config.ts'
 import type { Breaker } from '../connections/breaker.ts'
 import { withDeadline } from '../connections/deadline.ts'
 import type { Sql } from '../connections/postgres.ts'
 import type { DatabaseClock } from './database-clock.ts'
 import type { HitCounters } from './hit-counters.ts'
-import { createHitQuota, type HitQuota } from './hit-quota.ts'
+import { HitQuota } from './hit-quota.ts'
 import { createHitSupply } from './hit-supply.ts'
 import { hitsRouter } from './api.ts'
 import { askPostgres, databaseTimeMs } from './store.ts'
@@ -22,15 +23,17 @@ interface HitsDeps {
   readonly onUngranted: (linkId: number) => void
 }
 
-export interface Hits extends HitQuota {
-  readonly room: ReturnType<typeof hitsRouter>
+interface Hits {
+  readonly quota: HitQuota
+  readonly room: Router
+  close(): Promise<void>
 }
 
 export function openHits(config: Pick<Config, 'dbTimeoutMs' | 'hitQuotaUngrantable'>, deps: HitsDeps): Hits {
   const { clock, counters } = deps
   const nowMs = (): number => performance.now()
   const postgres = askPostgres(deps.redirects, deps.breaker, config.dbTimeoutMs)
-  const quota = createHitQuota({
+  const quota = new HitQuota({
     supply: createHitSupply({ counters, postgres, clock, nowMs }),
     clock,
     nowMs,
@@ -63,14 +66,7 @@ export function openHits(config: Pick<Config, 'dbTimeoutMs' | 'hitQuotaUngrantab
     settledMs: 2 * limits.hitIdleMs,
   })
   return {
-    leaseOf: (link) => quota.leaseOf(link),
-    acquire: (lease, isWanted) => quota.acquire(lease, isWanted),
-    look: (lease) => quota.look(lease),
-    secondsToMonthEnd: () => quota.secondsToMonthEnd(),
-    clockMoved: () => quota.clockMoved(),
-    get leases() {
-      return quota.leases
-    },
+    quota,
     room,
     async close() {
       clearInterval(looking)
