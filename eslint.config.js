@@ -45,7 +45,7 @@ export default ts.config(
     },
   },
   {
-    files: ['**/*.test.ts', '**/testing/**', '**/*.stub.ts'],
+    files: ['**/*.test.ts', '**/testing/**', '**/acceptance/**', '**/*.stub.ts'],
     rules: {
       '@typescript-eslint/no-unsafe-assignment': 'off',
       '@typescript-eslint/no-unsafe-member-access': 'off',

@@ -82,5 +82,6 @@ export async function dockerProblem(): Promise<string | undefined> {
   return undefined
 }
 
-export const idsOf = async (...args: string[]): Promise<string[]> =>
-  (await composed(['ps', '-q', ...args])).split('\n').filter((line) => line !== '')
+export const linesOf = (text: string): string[] => text.split('\n').filter((line) => line !== '')
+
+export const idsOf = async (...args: string[]): Promise<string[]> => linesOf(await composed(['ps', '-q', ...args]))

@@ -1,4 +1,4 @@
-import { compose, composed, docker, idsOf, inService } from './compose.ts'
+import { compose, composed, docker, idsOf, inService, linesOf } from './compose.ts'
 import { askOps } from './docker.ts'
 import { type Patient, type Points, finding, nothingFound } from './doctor.ts'
 
@@ -20,8 +20,6 @@ interface Container {
   readonly ExitCode: number
   readonly Publishers: readonly { readonly URL: string; readonly PublishedPort: number }[] | null
 }
-
-const linesOf = (text: string): string[] => text.split('\n').filter((line) => line !== '')
 
 const containers = async (): Promise<Container[]> =>
   linesOf(await composed(['ps', '-a', '--format', 'json'])).map((line) => JSON.parse(line) as Container)

@@ -1,11 +1,10 @@
 // Prometheus sees everything, every query means something, and alerts ring and end.
 import { setTimeout as sleep } from 'node:timers/promises'
+import { expect, test } from 'vitest'
 import { dashboards } from '../../grafana/dashboards.ts'
-import { until } from '../../embedded/wait.ts'
 import { exported } from '../../prometheus/exporters.ts'
 import { metricsIn, rulesIn } from '../../prometheus/promql.ts'
 import { composed, inService } from '../compose.ts'
-import { check, step } from './steps.ts'
 
 const read = (service: string, url: string): Promise<string> => inService(service, ['wget', '-q', '-O', '-', url])
 const prometheus = async <T>(path: string): Promise<T> =>
@@ -17,21 +16,19 @@ interface Target {
   readonly lastError: string
 }
 
-export async function isMonitored(): Promise<void> {
-  await step('Prometheus reaches all its targets, has loaded the rules, and knows Alertmanager', async () => {
-    let targets: readonly Target[] = []
-    const reached = async (): Promise<boolean> => {
-      targets = (await prometheus<{ activeTargets: Target[] }>('/targets')).activeTargets
-      return targets.length === 5 && targets.every(({ health }) => health === 'up')
+export function isMonitored(): void {
+  test('Prometheus reaches all its targets, has loaded the rules, and knows Alertmanager', async () => {
+    const targets = async (): Promise<object> => {
+      const { activeTargets: all } = await prometheus<{ activeTargets: Target[] }>('/targets')
+      return { count: all.length, away: all.filter(({ health }) => health !== 'up') }
     }
-    const allUp = await until(reached, 60_000, 1000)
-    check(allUp, JSON.stringify(targets.map(({ labels, health, lastError }) => [labels.job, health, lastError])))
+    await expect.poll(targets, { timeout: 60_000, interval: 1000 }).toEqual({ count: 5, away: [] })
     const { groups } = await prometheus<{ groups: { rules: { health: string }[] }[] }>('/rules')
     const rules = groups.flatMap((group) => group.rules)
-    check(rules.length > 20 && rules.every(({ health }) => health !== 'err'), 'rules are missing or fail')
+    expect(rules.length).toBeGreaterThan(20)
+    expect(rules.filter(({ health }) => health === 'err')).toEqual([])
     const { activeAlertmanagers } = await prometheus<{ activeAlertmanagers: unknown[] }>('/alertmanagers')
-    check(activeAlertmanagers.length === 1, 'Prometheus does not know Alertmanager')
-    return `${targets.length} targets, ${rules.length} rules`
+    expect(activeAlertmanagers).toHaveLength(1)
   })
 }
 
@@ -59,20 +56,18 @@ const absent = new Set([...ofK6, 'ALERTS'])
 const samples = async (expr: string): Promise<number> =>
   (await prometheus<{ result: unknown[] }>(`/query?query=${encodeURIComponent(expr)}`)).result.length
 
-async function allAnswer(queries: readonly Query[], withinMs: number): Promise<void> {
+async function allAnswer(queries: readonly Query[], timeout: number): Promise<void> {
   let silent = queries
-  const answered = async (): Promise<boolean> => {
+  const answered = async (): Promise<readonly Query[]> => {
     const counts = await Promise.all(silent.map(({ expr }) => samples(expr)))
-    silent = silent.filter((_, i) => counts[i] === 0)
-    return silent.length === 0
+    return (silent = silent.filter((_, i) => counts[i] === 0))
   }
-  await until(answered, withinMs, 5000)
-  check(silent.length === 0, `no data: ${silent.map(({ title, expr }) => `${title}: ${expr}`).join('\n        ')}`)
+  await expect.poll(answered, { timeout, interval: 5000, message: 'no data' }).toEqual([])
 }
 
 /** While there is traffic, so that everything that counts has something to count. */
-export async function queriesAnswer(): Promise<void> {
-  await step('every metric of the rules and dashboards exists, and every panel has data', async () => {
+export function queriesAnswer(): void {
+  test('every metric of the rules and dashboards exists, and every panel has data', async () => {
     const expected: readonly Query[] = [
       ...metrics.filter((name) => !absent.has(name)).map((name) => ({ title: 'metric', expr: name })),
       ...panelQueries.filter(({ expr }) => !metricsIn(expr).some((name) => absent.has(name))),
@@ -81,16 +76,14 @@ export async function queriesAnswer(): Promise<void> {
     await allAnswer(expected, 300_000)
     // Alerts are silent while all is well: that they can be evaluated is what there is to see.
     for (const { expr } of rules) await samples(expr)
-    return `${metrics.length} metrics, ${panelQueries.length} queries of panels, ${rules.length} rules`
   })
 }
 
 /** After a load test, which has sent its own figures. */
-export async function loadPanelsAnswer(): Promise<string> {
+export async function loadPanelsAnswer(): Promise<void> {
   const expected = panelQueries.filter(({ expr }) => metricsIn(expr).some((name) => ofK6.has(name)))
-  check(expected.length > 0, 'no panel shows what k6 measured')
+  expect(expected, 'no panel shows what k6 measured').not.toEqual([])
   await allAnswer(expected, 30_000)
-  return `${expected.length} queries`
 }
 
 interface Alert {
@@ -98,42 +91,35 @@ interface Alert {
   readonly labels: { readonly alertname: string }
 }
 
-const firing = async (name: string): Promise<boolean> =>
-  (await prometheus<{ alerts: Alert[] }>('/alerts')).alerts.some(
-    ({ state, labels }) => state === 'firing' && labels.alertname === name,
-  )
-
-async function fires(name: string, withinMs: number): Promise<string> {
-  const beganMs = performance.now()
-  check(await until(() => firing(name), withinMs, 3000), `${name} does not fire`)
-  return `${name} after ${((performance.now() - beganMs) / 1000).toFixed(0)} s`
-}
-
-async function ends(name: string, withinMs: number): Promise<string> {
-  const beganMs = performance.now()
-  check(await until(async () => !(await firing(name)), withinMs, 3000), `${name} still fires`)
-  return `${name} after ${((performance.now() - beganMs) / 1000).toFixed(0)} s`
+async function firing(): Promise<string[]> {
+  const { alerts } = await prometheus<{ alerts: Alert[] }>('/alerts')
+  return alerts.filter(({ state }) => state === 'firing').map(({ labels }) => labels.alertname)
 }
 
 /** Redis goes, and two alerts ring; it comes back. */
-export async function alertsRing(): Promise<void> {
-  await step('without Redis, QuickLinkRedisDown and QuickLinkDbFallbackHigh fire', async () => {
+export function alertsRing(): void {
+  test('without Redis, QuickLinkRedisDown and QuickLinkDbFallbackHigh fire', async () => {
     // Some traffic with Redis first: the rates look back.
     await sleep(20_000)
     await composed(['stop', 'redis'])
     try {
-      const said = await Promise.all([fires('QuickLinkRedisDown', 240_000), fires('QuickLinkDbFallbackHigh', 300_000)])
+      await Promise.all([
+        expect.poll(firing, { timeout: 240_000, interval: 3000 }).toContain('QuickLinkRedisDown'),
+        expect.poll(firing, { timeout: 300_000, interval: 3000 }).toContain('QuickLinkDbFallbackHigh'),
+      ])
       const known = JSON.parse(await read('alertmanager', 'http://127.0.0.1:9093/api/v2/alerts')) as Alert[]
-      check(known.some(({ labels }) => labels.alertname === 'QuickLinkRedisDown'), 'Alertmanager was not told') // prettier-ignore
-      return said.join(', ')
+      expect(known.map(({ labels }) => labels.alertname)).toContain('QuickLinkRedisDown')
     } finally {
       await composed(['start', 'redis'])
     }
   })
 }
 
-export async function alertsEnd(): Promise<void> {
-  await step('both end after its return', async () =>
-    (await Promise.all([ends('QuickLinkRedisDown', 240_000), ends('QuickLinkDbFallbackHigh', 420_000)])).join(', '),
-  )
+export function alertsEnd(): void {
+  test('both end after its return', async () => {
+    await Promise.all([
+      expect.poll(firing, { timeout: 240_000, interval: 3000 }).not.toContain('QuickLinkRedisDown'),
+      expect.poll(firing, { timeout: 420_000, interval: 3000 }).not.toContain('QuickLinkDbFallbackHigh'),
+    ])
+  })
 }
