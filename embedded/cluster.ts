@@ -12,8 +12,8 @@ import {
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
-import { Refusal, lastLines, readText, shown } from './paths.ts'
-import { type Daemon, type User, daemon, hasEnded, isReadyInTime, start } from './daemon.ts'
+import { Refusal, readText } from './paths.ts'
+import { type Daemon, type User, daemon, launch } from './daemon.ts'
 import { isOurs } from './process.ts'
 import { until } from './wait.ts'
 
@@ -118,15 +118,16 @@ export async function startCluster(cluster: Cluster, options: StartCluster): Pro
   await clearRemains(dataDir)
   const file = join(binDir, 'postgres')
   const args = ['-D', dataDir, '-p', String(options.port), ...options.settings.flatMap((each) => ['-c', each])]
-  const child = await start({ file, args, cwd: dirname(dataDir), env, logFile, detached: options.detached, user })
-  // What pg_ctl looks at, too. After a crash, recovery comes first and may take its time.
-  const ready = (): boolean => {
-    const lock = lockFile(dataDir)
-    return lock?.pid === child.pid && lock.status === 'ready'
-  }
-  if (await isReadyInTime(child, ready, options.deadlineMs ?? 120_000)) return child.pid
-  if (!hasEnded(child)) child.kill('SIGQUIT')
-  throw new Refusal(`Postgres did not start. The end of ${shown(logFile)}:\n${lastLines(logFile, 10)}`)
+  return launch({
+    ...{ name: 'Postgres', file, args, cwd: dirname(dataDir), env, logFile, detached: options.detached, user },
+    // What pg_ctl looks at, too. After a crash, recovery comes first and may take its time.
+    ready(pid) {
+      const lock = lockFile(dataDir)
+      return lock?.pid === pid && lock.status === 'ready'
+    },
+    deadlineMs: options.deadlineMs ?? 120_000,
+    giveUp: 'SIGQUIT',
+  })
 }
 
 /** Stopped by a fast shutdown: open transactions are rolled back, everything committed is on disk. */

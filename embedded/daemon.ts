@@ -2,7 +2,7 @@
 // pid is in a file, and a word of its command line tells it from a stranger that has its pid by now.
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { closeSync, fchownSync, openSync } from 'node:fs'
-import { Refusal } from './paths.ts'
+import { Refusal, lastLines, shown } from './paths.ts'
 import { isOurs } from './process.ts'
 import { until } from './wait.ts'
 
@@ -23,7 +23,7 @@ interface Start {
   readonly user?: User | undefined
 }
 
-export type Started = ChildProcess & { readonly pid: number }
+type Started = ChildProcess & { readonly pid: number }
 
 export async function start({ file, args, logFile, user, ...how }: Start): Promise<Started> {
   const log = openSync(logFile, 'a', 0o600)
@@ -41,14 +41,32 @@ export async function start({ file, args, logFile, user, ...how }: Start): Promi
 
 export const hasEnded = ({ exitCode, signalCode }: ChildProcess): boolean => exitCode !== null || signalCode !== null
 
-/** False when it ended, or was not ready in time. */
-export async function isReadyInTime(
-  child: ChildProcess,
-  ready: () => boolean | Promise<boolean>,
-  deadlineMs: number,
-  everyMs = 20,
-): Promise<boolean> {
-  return (await until(async () => hasEnded(child) || (await ready()), deadlineMs, everyMs)) && !hasEnded(child)
+interface Launch extends Start {
+  /** As people know it. */
+  readonly name: string
+  /** Told its pid before it is ready, so that a start that is killed here leaves nothing that the next one does not know. */
+  readonly begun?: (pid: number) => void
+  readonly ready: (pid: number) => boolean | Promise<boolean>
+  readonly deadlineMs: number
+  readonly everyMs?: number
+  /** Ends it when it is not ready in time; SIGKILL after that. */
+  readonly giveUp?: NodeJS.Signals
+}
+
+/** Its pid, once it is ready. What is not in time is ended, and refused with the end of its log, as what has ended is. */
+export async function launch(options: Launch): Promise<number> {
+  const { name, begun, ready, deadlineMs, everyMs = 20, giveUp = 'SIGTERM', ...how } = options
+  const child = await start(how)
+  begun?.(child.pid)
+  const settled = async (): Promise<boolean> => hasEnded(child) || (await ready(child.pid))
+  if ((await until(settled, deadlineMs, everyMs)) && !hasEnded(child)) return child.pid
+  const late = `was not ready after ${deadlineMs / 1000} s`
+  const why = hasEnded(child) ? `ended (${child.signalCode ?? `exit code ${child.exitCode}`})` : late
+  for (const signal of [giveUp, 'SIGKILL'] as const) {
+    if (!hasEnded(child)) child.kill(signal)
+    if (await until(() => hasEnded(child), 12_000)) break
+  }
+  throw new Refusal(`${name} ${why}. The end of ${shown(how.logFile)}:\n${lastLines(how.logFile, 20)}`)
 }
 
 export type Stopped = 'stopped' | 'was not running' | 'does not stop'

@@ -8,7 +8,7 @@ import { Refusal, placesIn, readJson, rotate, writeJson } from './paths.ts'
 import { postgresDaemon, rotatePostgresLog, startPostgres } from './postgres.ts'
 import { logFileIn } from './redis-process.ts'
 import { redisDaemon, redisOperatorUrl, startRedis } from './redis.ts'
-import { runningServer, startServer, type RunningServer } from './server.ts'
+import { runningServer, startServer, type ServerUrls } from './server.ts'
 
 const everyMs = 1000
 const mostPauseMs = 60_000
@@ -44,7 +44,7 @@ const all: readonly Kept[] = [
     name: 'QuickLink',
     isUp: () => runningServer(places) !== undefined,
     async start() {
-      const { url, localUrl, opsUrl } = readJson<RunningServer>(places.serverFile) as RunningServer
+      const { url, localUrl, opsUrl } = readJson<ServerUrls>(places.serverFile) as ServerUrls
       await startServer(places, process.env, { url, localUrl, opsUrl })
     },
   },

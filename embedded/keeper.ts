@@ -1,8 +1,8 @@
 // Who looks after what `make up` started. The program is keeper-run.ts; here is what others ask of it.
 import { rmSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import { type Daemon, type Stopped, daemon, isReadyInTime, start } from './daemon.ts'
-import { type Places, Refusal, lastLines, projectDir, readJson, rotate, shown, writeJson } from './paths.ts'
+import { type Daemon, type Stopped, daemon, launch } from './daemon.ts'
+import { type Places, projectDir, readJson, rotate, writeJson } from './paths.ts'
 import { isOurs } from './process.ts'
 
 const program = join(projectDir, 'embedded', 'keeper-run.ts')
@@ -32,9 +32,11 @@ export async function startKeeper(places: Places, env: NodeJS.ProcessEnv): Promi
   rotate(places.keeperLogFile)
   const args = ['--import', join(projectDir, 'server', 'node-version.js'), program]
   const logFile = places.keeperLogFile
-  const child = await start({ file: process.execPath, args, cwd: projectDir, env, logFile, detached: true })
-  if (await isReadyInTime(child, () => keeping(places)?.pid === child.pid, 20_000)) return
-  throw new Refusal(`The keeper did not start. The end of ${shown(logFile)}:\n${lastLines(logFile, 5)}`)
+  await launch({
+    ...{ name: 'The keeper', file: process.execPath, args, cwd: projectDir, env, logFile, detached: true },
+    ready: (pid) => keeping(places)?.pid === pid,
+    deadlineMs: 20_000,
+  })
 }
 
 /** Whoever breaks something on purpose, a load test for example, mends it, too: the keeper looks away as long as they live. */

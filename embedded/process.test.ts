@@ -3,11 +3,11 @@ import { mkdirSync, mkdtempSync, readlinkSync, rmSync, writeFileSync } from 'nod
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, expect, test } from 'vitest'
+import { afterEach, describe, expect, test } from 'vitest'
 import { waitFor } from './wait.ts'
-import { daemon, hasEnded, isReadyInTime } from './daemon.ts'
+import { daemon, launch } from './daemon.ts'
 import { makeSymlinks } from './postgres-binaries.ts'
-import { freePort, isOurs, portProblem } from './process.ts'
+import { commandLine, freePort, isOurs, portProblem } from './process.ts'
 
 /** Its state begins with T: by `ps`, which also knows systems without /proc. */
 const isPaused = (pid = 0): boolean =>
@@ -73,10 +73,26 @@ test('a daemon is what its pid and its word say: paused, resumed and killed, and
   expect(await ours.stop()).toBe('was not running')
 })
 
-test('what ends before it is ready is not waited for', async () => {
-  const child = spawn(process.execPath, ['-e', 'process.exit(3)'])
-  expect(await isReadyInTime(child, () => false, 60_000)).toBe(false)
-  expect(hasEnded(child)).toBe(true)
+describe('a program that is launched', () => {
+  const launched = (code: string, more: { ready: () => boolean; deadlineMs: number }) => {
+    const dir = mkdtempSync(join(tmpdir(), 'quicklink-launch-'))
+    releases.push(() => rmSync(dir, { recursive: true }))
+    const how = { name: 'It', file: process.execPath, args: ['-e', code], cwd: dir, env: {}, detached: false }
+    return launch({ ...how, logFile: join(dir, 'log'), ...more })
+  }
+
+  test('is not waited for when it ends before it is ready, and its last words are told', async () => {
+    const ended = launched('console.log("last words"); process.exit(3)', { ready: () => false, deadlineMs: 60_000 })
+    await expect(ended).rejects.toThrow(/^It ended \(exit code 3\)\. The end of [^]*\nlast words$/)
+  })
+
+  test('is not left behind when it is not ready in time', async () => {
+    let pid = 0
+    const begun = (its: number): void => void (pid = its)
+    const late = { ready: () => false, deadlineMs: 200, begun }
+    await expect(launched('setInterval(() => {}, 1000)', late)).rejects.toThrow('It was not ready after 0.2 s')
+    expect(commandLine(pid)).toBe('')
+  })
 })
 
 test('a taken port is seen, and another one is found below the range of outgoing connections', async () => {

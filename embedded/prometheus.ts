@@ -3,8 +3,8 @@ import { spawnSync } from 'node:child_process'
 import { mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parse } from 'yaml'
-import { type Places, type Say, lastLines, projectDir, readJson, rotate, shown, writeJson } from './paths.ts'
-import { type Daemon, type Stopped, daemon, isReadyInTime, start } from './daemon.ts'
+import { type Places, Refusal, type Say, projectDir, readJson, rotate, writeJson } from './paths.ts'
+import { type Daemon, type Stopped, daemon, launch } from './daemon.ts'
 import { freePort } from './process.ts'
 import { onPath } from './redis-process.ts'
 
@@ -75,16 +75,22 @@ export async function startPrometheus(
     `--web.listen-address=127.0.0.1:${port}`,
     '--web.enable-remote-write-receiver',
   ]
+  const { file, version } = program
   const env = { PATH: process.env['PATH'] }
-  const child = await start({ file: program.file, args, cwd: dir, env, logFile: logFileIn(dir), detached: true })
-  const state: State = { url, port, pid: child.pid, version: program.version }
-  writeJson(stateFileIn(dir), state)
-  const ready = async (): Promise<boolean> => (await fetch(`${url}/-/ready`).catch(() => undefined))?.ok ?? false
-  if (await isReadyInTime(child, ready, 30_000, 100)) return state
-  await stopPrometheus(places)
-  say(`Prometheus ${program.version} did not start. The end of ${shown(logFileIn(dir))}:`)
-  say(lastLines(logFileIn(dir), 5))
-  return undefined
+  try {
+    await launch({
+      ...{ name: `Prometheus ${version}`, file, args, cwd: dir, env, logFile: logFileIn(dir), detached: true },
+      begun: (pid) => writeJson(stateFileIn(dir), { url, port, pid, version } satisfies State),
+      ready: async () => (await fetch(`${url}/-/ready`).catch(() => undefined))?.ok ?? false,
+      deadlineMs: 30_000,
+      everyMs: 100,
+    })
+    return { url, version }
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error
+    say(error.message)
+    return undefined
+  }
 }
 
 export function runningPrometheus(places: Places): RunningPrometheus | undefined {

@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto'
 import { accessSync, constants, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { delimiter, join } from 'node:path'
-import { type Started, isReadyInTime, start } from './daemon.ts'
+import { launch } from './daemon.ts'
 import { projectDir } from './paths.ts'
 
 export interface RedisProgram {
@@ -57,6 +57,8 @@ export interface StartRedis {
   /** More lines of configuration: the last one wins. */
   readonly lines?: readonly string[]
   readonly detached: boolean
+  readonly deadlineMs: number
+  readonly begun?: (pid: number) => void
 }
 
 export const configFileIn = (dir: string): string => join(dir, 'redis.conf')
@@ -92,24 +94,19 @@ export function quicklinkUser(password: string): string[] {
   return ['quicklink', 'on', `#${sha256(password)}`, ...rules.trim().split(' ')]
 }
 
-/** Spawned; ready when `redisReady` says so. */
-export function spawnRedis(options: StartRedis): Promise<Started> {
+/** Its pid, once it answers: a snapshot is loaded first. */
+export function launchRedis(options: StartRedis): Promise<number> {
   mkdirSync(options.dir, { recursive: true, mode: 0o700 })
-  const { file, dir, detached } = options
-  return start({
+  const { file, dir, port, password, detached, deadlineMs, begun } = options
+  return launch({
+    ...{ name: 'Redis', cwd: dir, logFile: logFileIn(dir), detached, deadlineMs, everyMs: 10 },
+    ...(begun ? { begun } : {}),
     file: '/bin/sh',
     // Its snapshot is nobody else's to read.
     args: ['-c', 'umask 077; exec "$0" "$@"', file, writeConfig(options)],
-    cwd: dir,
     env: { PATH: process.env['PATH'], TZ: 'UTC' },
-    logFile: logFileIn(dir),
-    detached,
+    ready: async () => (await askRedis(port, password, 'PING')) === '+PONG',
   })
-}
-
-/** A snapshot is loaded first: until then it answers LOADING. False when it ended, or not in time. */
-export function redisReady(child: Started, port: number, password: string, deadlineMs: number) {
-  return isReadyInTime(child, async () => (await askRedis(port, password, 'PING')) === '+PONG', deadlineMs, 10)
 }
 
 /** One command in Redis' inline form; the whole answer as it came, undefined when there is none within 500 ms. */

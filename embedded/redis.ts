@@ -1,29 +1,11 @@
 // The Redis of `make up`. QuickLink serves without it, slower: so whatever is wrong here is said, and never stops a start.
 import { existsSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import {
-  type Places,
-  type Say,
-  lastLines,
-  newPassword,
-  readJson,
-  rotate,
-  shown,
-  writeJson,
-  writePrivate,
-} from './paths.ts'
+import { type Places, type Say, Refusal, newPassword, readJson, rotate, writeJson, writePrivate } from './paths.ts'
 import { type Daemon, type Stopped, daemon } from './daemon.ts'
 import { freePort } from './process.ts'
 import { canInstall, install, removePolicy } from './apt.ts'
-import {
-  type RedisProgram,
-  askRedis,
-  configFileIn,
-  findRedis,
-  logFileIn,
-  redisReady,
-  spawnRedis,
-} from './redis-process.ts'
+import { type RedisProgram, askRedis, configFileIn, findRedis, launchRedis, logFileIn } from './redis-process.ts'
 
 interface Settings {
   readonly port: number
@@ -59,13 +41,7 @@ export async function startRedis(
   const port = await freePort(known?.port)
   const settings = { port, password, quicklinkPassword, lines: given ?? known?.lines ?? [] }
   rotate(logFileIn(redisDir))
-  const pid = await startOnce(places, program, settings, say)
-  if (pid === undefined) {
-    say(`${program.version} did not start, so the Redis tier is off. The end of ${shown(logFileIn(redisDir))}:`)
-    say(lastLines(logFileIn(redisDir), 5))
-    return undefined
-  }
-  return finish(places, settings)
+  return (await startOnce(places, program, settings, say)) ? finish(places, settings) : undefined
 }
 
 const isWhole = (known: Partial<Settings> | undefined): known is Settings =>
@@ -94,24 +70,25 @@ async function programFor(places: Places, say: Say): Promise<RedisProgram | unde
 }
 
 /** A snapshot that cannot be loaded is put aside: it is only a cache. */
-async function startOnce(
-  places: Places,
-  { file }: RedisProgram,
-  settings: Settings,
-  say: Say,
-): Promise<number | undefined> {
+async function startOnce(places: Places, program: RedisProgram, settings: Settings, say: Say): Promise<boolean> {
+  const dump = join(places.redisDir, 'dump.rdb')
+  const begun = (pid: number): void => writeJson(places.redisFile, { ...settings, pid })
+  const how = { file: program.file, dir: places.redisDir, detached: true, deadlineMs: 60_000, begun }
   for (const attempt of [1, 2]) {
-    const child = await spawnRedis({ file, ...settings, dir: places.redisDir, detached: true })
-    // Recorded before it is ready, so that a start killed here leaves nothing that the next one does not know.
-    writeJson(places.redisFile, { ...settings, pid: child.pid })
-    if (await redisReady(child, settings.port, settings.password, 60_000)) return child.pid
-    child.kill('SIGKILL')
-    const dump = join(places.redisDir, 'dump.rdb')
-    if (attempt === 2 || !existsSync(dump)) return undefined
-    renameSync(dump, `${dump}.damaged`)
-    say('Redis could not load its snapshot: it starts empty')
+    try {
+      await launchRedis({ ...settings, ...how })
+      return true
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error
+      if (attempt === 2 || !existsSync(dump)) {
+        say(`${program.version} does not start, so the Redis tier is off. ${error.message}`)
+        return false
+      }
+      renameSync(dump, `${dump}.damaged`)
+      say('Redis could not load its snapshot: it starts empty')
+    }
   }
-  return undefined
+  return false
 }
 
 /** Of the one that runs with QuickLink, for who looks into it. */

@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path'
 import { canInstall, install } from './apt.ts'
 import { type Cluster, initCluster, startCluster } from './cluster.ts'
 import { type Daemon, type User, daemon } from './daemon.ts'
-import { lastLines, newPassword } from './paths.ts'
+import { newPassword } from './paths.ts'
 import {
   canEnter,
   installBinaries,
@@ -16,7 +16,7 @@ import {
   postgresUser,
 } from './postgres-binaries.ts'
 import { freePort } from './process.ts'
-import { type RedisProgram, configFileIn, findRedis, logFileIn, redisReady, spawnRedis } from './redis-process.ts'
+import { type RedisProgram, configFileIn, findRedis, launchRedis } from './redis-process.ts'
 
 export interface LocalServer extends Omit<Daemon, 'pid'> {
   readonly url: string
@@ -99,12 +99,8 @@ export async function startLocalRedis(options: LocalRedisOptions): Promise<Local
   const { dir, port = await freePort(), password = newPassword(), config: lines = [] } = options
   // One password for both users: by the URL a server is QuickLink, by the password alone a test is the operator.
   const url = `redis://quicklink:${password}@127.0.0.1:${port}`
-  const start = async (): Promise<number> => {
-    const child = await spawnRedis({ file, dir, port, password, quicklinkPassword: password, lines, detached: false })
-    if (await redisReady(child, port, password, 20_000)) return child.pid
-    child.kill('SIGKILL')
-    throw new Error(`redis-server did not start on port ${port}:\n${lastLines(logFileIn(dir), 10)}`)
-  }
+  const how = { file, dir, port, password, quicklinkPassword: password, lines, detached: false, deadlineMs: 20_000 }
+  const start = (): Promise<number> => launchRedis(how)
   return serve({ url, port, word: configFileIn(dir), dir, stopSignal: 'SIGTERM', start })
 }
 

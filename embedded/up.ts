@@ -9,7 +9,7 @@ import { freePort, portProblem } from './process.ts'
 import { until } from './wait.ts'
 import { runningPrometheus, startPrometheus } from './prometheus.ts'
 import { redisDaemon, startRedis } from './redis.ts'
-import { type RunningServer, fetchOps, isReady, runningServer, startServer } from './server.ts'
+import { type ServerUrls, fetchOps, isReady, runningServer, startServer } from './server.ts'
 
 /** For another one that is under way. */
 const waitMs = 20_000
@@ -54,7 +54,7 @@ export async function up(env: NodeJS.ProcessEnv, say: Say): Promise<void> {
 }
 
 /** What it needs and has died is started again. */
-async function heal(places: Places, config: Config, { opsUrl }: RunningServer, say: Say): Promise<void> {
+async function heal(places: Places, config: Config, { opsUrl }: ServerUrls, say: Say): Promise<void> {
   if (postgresDaemon(places).pid() === undefined) {
     say('Postgres is down: starting it')
     await startPostgres(places, config.workers, say)
@@ -85,7 +85,7 @@ function readConfig(env: NodeJS.ProcessEnv, say: Say): Config {
 const withoutOurs = (env: NodeJS.ProcessEnv): NodeJS.ProcessEnv =>
   Object.fromEntries(Object.entries(env).filter(([name]) => !ours.includes(name.replace(/_FILE$/, ''))))
 
-interface Urls extends Omit<RunningServer, 'pid'> {
+interface Urls extends ServerUrls {
   readonly port: number
   readonly opsPort: number
 }
@@ -102,7 +102,7 @@ async function freeUrls(config: Config): Promise<Urls> {
 }
 
 /** Of one that runs. */
-function urlsOf(server: RunningServer): Urls {
+function urlsOf(server: ServerUrls): Urls {
   const portOf = (url: string): number => Number(new URL(url).port || 80)
   return { ...server, port: portOf(server.localUrl), opsPort: portOf(server.opsUrl) }
 }
@@ -132,7 +132,7 @@ function serverEnv(env: NodeJS.ProcessEnv, places: Places, urls: Urls, redis: bo
   }
 }
 
-async function sayIfDegraded(server: RunningServer, redis: boolean, say: Say): Promise<void> {
+async function sayIfDegraded(server: ServerUrls, redis: boolean, say: Say): Promise<void> {
   let state: { status?: string; redis?: string; postgres?: string } = {}
   const sound = async (): Promise<boolean> => {
     state = JSON.parse((await fetchOps(server, '/readyz'))?.text || '{}') as typeof state
@@ -142,7 +142,7 @@ async function sayIfDegraded(server: RunningServer, redis: boolean, say: Say): P
   say(`It runs, but not everything does: Postgres is ${state.postgres}, Redis is ${state.redis}. See \`make logs\`.`)
 }
 
-function closingLines(places: Places, server: RunningServer, env: NodeJS.ProcessEnv, say: Say): void {
+function closingLines(places: Places, server: ServerUrls, env: NodeJS.ProcessEnv, say: Say): void {
   const generated = existsSync(places.ownerKeyFile)
   const key = generated ? `$(cat ${quoteIfNeeded(shown(places.ownerKeyFile))})` : '$OWNER_KEY'
   const keyIsIn = generated ? shown(places.ownerKeyFile) : keySource(env)
@@ -159,7 +159,7 @@ function closingLines(places: Places, server: RunningServer, env: NodeJS.Process
   say('')
 }
 
-function monitoring(places: Places, { opsUrl }: RunningServer): string {
+function monitoring(places: Places, { opsUrl }: ServerUrls): string {
   const prometheus = runningPrometheus(places)
   const missing = 'Grafana, Alertmanager and the exporters come with Docker only'
   if (prometheus) return `Prometheus, with the alerts, is at ${prometheus.url}; ${missing}`

@@ -11,6 +11,22 @@ export const dashboards = {
   'drills.json': drills.build(),
 }
 
+interface Query {
+  readonly title: string
+  readonly expr: string
+}
+
+/** Of all panels; Grafana's variables become this duration. */
+export const panelQueries = (duration: string): readonly Query[] =>
+  Object.values(dashboards)
+    .flatMap(({ panels = [] }) => panels)
+    .flatMap((panel) =>
+      (('targets' in panel ? (panel.targets ?? []) : []) as Partial<Query>[]).map(({ expr = '' }) => ({
+        title: panel.title ?? '',
+        expr: expr.replaceAll(/\$__(rate_interval|range)/g, duration),
+      })),
+    )
+
 export const asText = (dashboard: unknown): string => `${JSON.stringify(dashboard, null, 2)}\n`
 
 if (import.meta.main) {

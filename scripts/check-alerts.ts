@@ -3,25 +3,15 @@ import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { dashboards } from '../grafana/dashboards.ts'
+import { panelQueries } from '../grafana/dashboards.ts'
 import { writeRules } from '../loadtest/drills/engine/rules.ts'
 
 const root = new URL('..', import.meta.url).pathname
 const temporary = mkdtempSync(join(tmpdir(), 'quicklink-alerts-'))
 
-interface Query {
-  readonly expr?: string
-}
-
-/** The queries of all panels, as rules, so that promtool parses them. Grafana's variables become durations. */
+/** The queries of all panels, as rules, so that promtool parses them. */
 function queriesAsRules(): string {
-  const rules = Object.values(dashboards)
-    .flatMap(({ panels = [] }) => panels)
-    .flatMap((panel) => ('targets' in panel ? ((panel.targets ?? []) as Query[]) : []))
-    .map(({ expr = '' }, i) => ({
-      record: `panel:query:${i}`,
-      expr: expr.replaceAll(/\$__(rate_interval|range)/g, '1m'),
-    }))
+  const rules = panelQueries('1m').map(({ expr }, i) => ({ record: `panel:query:${i}`, expr }))
   const file = join(temporary, 'panels.yml')
   // JSON is YAML.
   writeFileSync(file, JSON.stringify({ groups: [{ name: 'panels', rules }] }))

@@ -13,7 +13,14 @@ import { openRedis, type RedisConnection } from '../server/connections/redis.ts'
 import { type FaultProxy, startFaultProxy } from '../loadtest/faults/fault-proxy.ts'
 import { waitFor } from '../embedded/wait.ts'
 import { redisDatabases } from './global-setup.ts'
-import { type LocalServer, removeDir, startLocalPostgres, startLocalRedis } from '../embedded/temporary.ts'
+import {
+  type LocalPostgresOptions,
+  type LocalRedisOptions,
+  type LocalServer,
+  removeDir,
+  startLocalPostgres,
+  startLocalRedis,
+} from '../embedded/temporary.ts'
 
 const releases: (() => Promise<void> | void)[] = []
 
@@ -71,17 +78,11 @@ export function redisCommand(at: string | URL, command: string): Promise<string 
   return askRedis(Number(url.port), decodeURIComponent(url.password), command, url.hostname)
 }
 
-export interface RedisServerOptions {
-  /** With a `dump.rdb` in it, that is loaded. Removed afterwards only if it is not given. */
-  readonly dir?: string
-  readonly port?: number
-  readonly password?: string
-  /** Lines after those of redis/redis.conf: `['maxmemory 10mb']`. */
-  readonly config?: readonly string[]
-}
-
-/** A Redis of the test's own, to kill, pause, fill or restart with old data. */
-export async function startRedisServer(options: RedisServerOptions = {}): Promise<LocalServer> {
+/**
+ * A Redis of the test's own, to kill, pause, fill or restart with old data: a `dump.rdb` in `dir` is loaded. The folder is
+ * removed afterwards only if it is not given.
+ */
+export async function startRedisServer(options: Partial<LocalRedisOptions> = {}): Promise<LocalServer> {
   const dir = options.dir ?? mkdtempSync(join(inject('services').runDir, 'redis-'))
   const redis = await startLocalRedis({ ...options, dir })
   releases.push(async () => {
@@ -91,17 +92,12 @@ export async function startRedisServer(options: RedisServerOptions = {}): Promis
   return redis
 }
 
-export interface PostgresServerOptions {
-  readonly port?: number
-  /** `['max_connections=20']`. fsync is off unless given here. */
-  readonly settings?: readonly string[]
+export interface PostgresServerOptions extends Partial<Pick<LocalPostgresOptions, 'port' | 'settings' | 'binDir'>> {
   /**
    * A real initdb (1-2 s) instead of a copy of the run's template. Copies share their system identifier, as a primary and
-   * its replica or a restored backup do; a fresh one is another database to whoever compares.
+   * its replica or a restored backup do; a fresh one is another database to whoever compares. With a binDir always so.
    */
   readonly fresh?: boolean
-  /** Of another PostgreSQL than the one from npm; always with an initdb of its own. */
-  readonly binDir?: string
 }
 
 export interface PostgresServer extends LocalServer {

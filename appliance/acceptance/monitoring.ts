@@ -1,7 +1,7 @@
 // Prometheus sees everything, every query means something, and alerts ring and end.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { dashboards } from '../../grafana/dashboards.ts'
+import { panelQueries } from '../../grafana/dashboards.ts'
 import { exported } from '../../prometheus/exporters.ts'
 import { metricsIn, rulesIn } from '../../prometheus/promql.ts'
 import { composed, inService } from '../compose.ts'
@@ -32,23 +32,11 @@ export function isMonitored(): void {
   })
 }
 
-interface Query {
-  readonly title: string
-  readonly expr: string
-}
-
-/** Of all panels; Grafana's variables become durations. */
-const panelQueries: readonly Query[] = Object.values(dashboards)
-  .flatMap(({ panels = [] }) => panels)
-  .flatMap((panel) =>
-    'targets' in panel
-      ? ((panel.targets ?? []) as { expr?: string }[]).map(({ expr = '' }) => ({ title: panel.title ?? '', expr }))
-      : [],
-  )
-  .map(({ title, expr }) => ({ title, expr: expr.replaceAll(/\$__(rate_interval|range)/g, '2m') }))
+const queries = panelQueries('2m')
+type Query = (typeof queries)[number]
 
 const rules = [...rulesIn('rules.yml'), ...rulesIn('alerts.yml')]
-const metrics = [...new Set([...panelQueries, ...rules].flatMap(({ expr }) => metricsIn(expr)))]
+const metrics = [...new Set([...queries, ...rules].flatMap(({ expr }) => metricsIn(expr)))]
 // Only while a load generator of that kind runs, or something rings.
 const ofK6 = new Set(exported['k6'])
 const absent = new Set([...ofK6, 'ALERTS'])
@@ -56,8 +44,8 @@ const absent = new Set([...ofK6, 'ALERTS'])
 const samples = async (expr: string): Promise<number> =>
   (await prometheus<{ result: unknown[] }>(`/query?query=${encodeURIComponent(expr)}`)).result.length
 
-async function allAnswer(queries: readonly Query[], timeout: number): Promise<void> {
-  let silent = queries
+async function allAnswer(asked: readonly Query[], timeout: number): Promise<void> {
+  let silent = asked
   const answered = async (): Promise<readonly Query[]> => {
     const counts = await Promise.all(silent.map(({ expr }) => samples(expr)))
     return (silent = silent.filter((_, i) => counts[i] === 0))
@@ -70,7 +58,7 @@ export function queriesAnswer(): void {
   test('every metric of the rules and dashboards exists, and every panel has data', async () => {
     const expected: readonly Query[] = [
       ...metrics.filter((name) => !absent.has(name)).map((name) => ({ title: 'metric', expr: name })),
-      ...panelQueries.filter(({ expr }) => !metricsIn(expr).some((name) => absent.has(name))),
+      ...queries.filter(({ expr }) => !metricsIn(expr).some((name) => absent.has(name))),
     ]
     // The slowest rules are evaluated every 4 minutes.
     await allAnswer(expected, 300_000)
@@ -81,7 +69,7 @@ export function queriesAnswer(): void {
 
 /** After a load test, which has sent its own figures. */
 export async function loadPanelsAnswer(): Promise<void> {
-  const expected = panelQueries.filter(({ expr }) => metricsIn(expr).some((name) => ofK6.has(name)))
+  const expected = queries.filter(({ expr }) => metricsIn(expr).some((name) => ofK6.has(name)))
   expect(expected, 'no panel shows what k6 measured').not.toEqual([])
   await allAnswer(expected, 30_000)
 }

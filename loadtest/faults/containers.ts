@@ -6,7 +6,7 @@ import { Refusal, projectDir } from '../../embedded/paths.ts'
 import { until } from '../../embedded/wait.ts'
 import type { Address } from './fault-proxy.ts'
 import type { ProxiesOrder } from './proxies.ts'
-import type { Service } from './services.ts'
+import { serviceOf, type Service } from './services.ts'
 
 /** Its output; refuses when it fails. */
 export async function dockered(args: readonly string[]): Promise<string> {
@@ -22,23 +22,19 @@ export const isRunning = async (container: string): Promise<boolean> =>
   (await docker(['inspect', '--format', '{{.State.Running}} {{.State.Paused}}', container])).text.trim() ===
   'true false'
 
-export const containerService = (container: string, answers: () => Promise<boolean>): Service => ({
-  answers,
-  async kill() {
-    await docker(['kill', container])
-    if (!(await until(async () => !(await isRunning(container)), 5000, 10))) throw new Refusal('It does not die.')
-  },
-  async start() {
-    await dockered(['start', container])
-    if (!(await until(answers, 30_000, 20))) throw new Refusal('It was started, but does not answer.')
-  },
-  async pause() {
-    await docker(['pause', container])
-  },
-  async resume() {
-    await docker(['unpause', container])
-  },
-})
+export const containerService = (container: string, answers: () => Promise<boolean>): Service =>
+  serviceOf(
+    {
+      async kill() {
+        await docker(['kill', container])
+        if (!(await until(async () => !(await isRunning(container)), 5000, 10))) throw new Refusal('It does not die.')
+      },
+      pause: async () => void (await docker(['pause', container])),
+      resume: async () => void (await docker(['unpause', container])),
+    },
+    () => dockered(['start', container]),
+    answers,
+  )
 
 /** Whatever was done to it, it runs. Harmless when it does. */
 export async function revive(container: string): Promise<void> {

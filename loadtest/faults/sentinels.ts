@@ -6,7 +6,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
-import { start } from '../../embedded/daemon.ts'
+import { launch } from '../../embedded/daemon.ts'
 import { newPassword } from '../../embedded/paths.ts'
 import { freePort } from '../../embedded/process.ts'
 import { askRedis } from '../../embedded/redis-process.ts'
@@ -118,12 +118,13 @@ async function startSentinel(dir: string, primaryPort: number, password: string)
     `sentinel failover-timeout ${name} 3000`,
   ]
   writeFileSync(config, `${lines.join('\n')}\n`, { mode: 0o600 })
-  const env = { PATH: process.env['PATH'] }
-  const how = { file, args: [config, '--sentinel'], cwd: dir, env, logFile: join(dir, 'sentinel.log'), detached: false }
-  const begin = async (): Promise<number> => {
-    const { pid } = await start(how)
-    await waitFor(async () => (await ask(port, 'PING')) === '+PONG', { deadlineMs: 10_000 })
-    return pid
-  }
-  return serve({ url: `redis://127.0.0.1:${port}`, port, word: config, dir, stopSignal: 'SIGTERM', start: begin })
+  const start = (): Promise<number> =>
+    launch({
+      ...{ name: 'A Sentinel', file, args: [config, '--sentinel'], cwd: dir, logFile: join(dir, 'sentinel.log') },
+      env: { PATH: process.env['PATH'] },
+      detached: false,
+      ready: async () => (await ask(port, 'PING')) === '+PONG',
+      deadlineMs: 10_000,
+    })
+  return serve({ url: `redis://127.0.0.1:${port}`, port, word: config, dir, stopSignal: 'SIGTERM', start })
 }

@@ -39,8 +39,8 @@ async function redisAnswers({ redisFile }: Places): Promise<boolean> {
   return (await askRedis(known?.port ?? 0, known?.password ?? '', 'PING')) === '+PONG'
 }
 
-const serviceOf = (
-  { kill, pause, resume }: Daemon,
+export const serviceOf = (
+  { kill, pause, resume }: Pick<Daemon, 'kill' | 'pause' | 'resume'>,
   begin: () => Promise<unknown>,
   answers: () => Promise<boolean>,
 ): Service => ({
@@ -50,6 +50,6 @@ const serviceOf = (
   answers,
   async start() {
     await begin()
-    if (!(await until(answers, 20_000, 20))) throw new Refusal('It was started, but does not answer.')
+    if (!(await until(answers, 30_000, 20))) throw new Refusal('It was started, but does not answer.')
   },
 })
