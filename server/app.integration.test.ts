@@ -4,11 +4,11 @@ import { connect, type AddressInfo, type Socket } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { startTestApp, type TestApp } from '../testing/app.ts'
-import { handInPsql } from '../testing/changes.ts'
 import { steadily } from '../testing/load.ts'
 import { monitorRedis } from '../testing/redis-monitor.ts'
 import {
   freshDatabase,
+  handInPsql,
   proxied,
   startPostgresServer,
   startRedisServer,
@@ -187,7 +187,6 @@ describe('a stampede', () => {
     // By hand: who creates it by the API has a copy.
     const hand = handInPsql(postgres.url)
     await hand.query(`insert into links (code, url) values ('cold', $1)`, [target])
-    await hand.close()
     const monitor = await monitorRedis(redis.url)
     // A connection of the pool that has this statement prepared: opening one over a slow line is not what is tested.
     await app.get('/nobody-has-this')

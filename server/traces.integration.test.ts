@@ -7,8 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { send, startTestApp, type Answer, type TestApp } from '../testing/app.ts'
 import { newTenant } from '../testing/http.ts'
-import { handInPsql } from '../testing/changes.ts'
-import { freshDatabase, freshRedis, waitFor } from '../testing/services.ts'
+import { freshDatabase, freshRedis, handInPsql, waitFor } from '../testing/services.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const profiler = new Session()
@@ -43,7 +42,6 @@ beforeAll(async () => {
 afterAll(async () => {
   profiler.disconnect()
   agent.destroy()
-  await sql.close()
 })
 
 interface Coverage {

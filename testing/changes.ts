@@ -1,7 +1,7 @@
 // The four changes that a cache must not outlive, made while servers are under load, and what their answers say of it.
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect } from 'vitest'
-import { openSql, withSql } from '../embedded/sql.ts'
+import { withSql } from '../embedded/sql.ts'
 import type { Code } from '../server/link.ts'
 import { hintKey, linkKey } from '../server/coherence/schema.ts'
 import { send, type Answer } from './http.ts'
@@ -239,9 +239,6 @@ export async function connectedBeforeAnyPass(
     }),
   )
 }
-
-/** A person's own connection to the database. */
-export const handInPsql = openSql
 
 /** A transaction that began before the work and ends after it. */
 export const besideOpenTransaction = <T>(databaseUrl: string, work: () => Promise<T>): Promise<T> =>

@@ -52,6 +52,13 @@ export async function migrated(databaseUrl: string): Promise<Postgres> {
   return db
 }
 
+/** A person's own connections to a database, until the end of the file. */
+export function handInPsql(...[url, more]: Parameters<typeof openSql>): Postgres {
+  const hand = openSql(url, more)
+  releases.push(hand.close)
+  return hand
+}
+
 /** The superuser's URL of a database that `freshDatabase` gave. */
 export function adminUrlOf(databaseUrl: string): string {
   const url = new URL(inject('services').adminUrl)

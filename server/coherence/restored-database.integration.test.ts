@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import type { Postgres } from '../connections/postgres.ts'
 import { readHighWater } from '../links/high-water.ts'
 import { send } from '../../testing/app.ts'
@@ -12,7 +12,6 @@ import {
   allTrust,
   expectKept,
   fourChanges,
-  handInPsql,
   madeAt,
   makeAll,
   outcome,
@@ -24,6 +23,7 @@ import {
 import { startServer, type ServerProcess } from '../../testing/server-process.ts'
 import {
   freshDatabase,
+  handInPsql,
   redisCommand,
   startPostgresServer,
   startRedisServer,
@@ -105,7 +105,6 @@ it('yesterday’s files under a Redis of today: right within a second of Postgre
   const handedOut = [...(await mint(one, 5)), ...(await mint(other, 5))]
   const hand = handInPsql(postgres.url)
   await Promise.all(servers.map((server) => noted(server, hand)))
-  await hand.close()
   const minted: string[] = []
   await restored(servers, redis, changes, async () => {
     await putBack()
@@ -129,7 +128,6 @@ describe('yesterday’s files: no code and no link id is given twice', () => {
     putBack = await copyFiles(postgres)
   })
   beforeEach(() => putBack())
-  afterAll(() => db.close())
 
   const ids = async (codes: readonly string[]): Promise<string[]> =>
     (await db.query<{ id: number }>('select id from links where code = any($1)', [codes])).map(({ id }) => String(id))
@@ -200,7 +198,6 @@ describe('rows put back by hand into the same database: right within a second, w
     servers = await twoServers(databaseUrl, redis)
     hand = handInPsql(databaseUrl)
   })
-  afterAll(() => hand.close())
 
   it('loaded into the emptied table', async () => {
     const changes = await fourChanges(servers, 'loaded')

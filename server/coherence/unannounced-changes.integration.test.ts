@@ -1,20 +1,18 @@
 // Promise 4 where nobody tells the caches: the process that made the change is gone, or it was a person with psql.
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import type { Postgres } from '../connections/postgres.ts'
 import type { Code } from '../link.ts'
 import { send } from '../../testing/app.ts'
-import {
-  allTrust,
-  cacheAll,
-  expectKept,
-  fourChanges,
-  handInPsql,
-  madeAt,
-  outcome,
-  type Change,
-} from '../../testing/changes.ts'
+import { allTrust, cacheAll, expectKept, fourChanges, madeAt, outcome, type Change } from '../../testing/changes.ts'
 import { startServer, type ServerProcess } from '../../testing/server-process.ts'
-import { freshDatabase, proxied, startRedisServer, waitFor, type LocalServer } from '../../testing/services.ts'
+import {
+  freshDatabase,
+  handInPsql,
+  proxied,
+  startRedisServer,
+  waitFor,
+  type LocalServer,
+} from '../../testing/services.ts'
 
 const common = { OWNER_KEY: 'ql_nob0dyT3llsTheCachesButTheyHearOfIt', DB_TIMEOUT_MS: '1000' }
 
@@ -43,7 +41,6 @@ it('a change is right everywhere within a second when its process dies between c
     expect(acknowledged).toBe(0)
     return made
   })
-  await hand.close()
   const heir = await startServer({ ...env, REDIS_URL: redis.url })
   for (const { code, after } of changes) expect(outcome(await send(heir.url, 'GET', `/${code}`))).toBe(after)
 })
@@ -61,7 +58,6 @@ describe('a hand in psql is seen by every process within a second when it', () =
     hand = handInPsql(databaseUrl)
     await allTrust(servers)
   })
-  afterAll(() => hand.close())
 
   const link = async (code: string): Promise<Pick<Change, 'code' | 'before'>> => {
     const url = `https://example.org/${code}`

@@ -3,9 +3,15 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import type { Code } from '../link.ts'
 import { startTestApp, type TestApp } from '../../testing/app.ts'
-import { handInPsql } from '../../testing/changes.ts'
 import { steadily } from '../../testing/load.ts'
-import { freshDatabase, proxied, startPostgresServer, startRedisServer, waitFor } from '../../testing/services.ts'
+import {
+  freshDatabase,
+  handInPsql,
+  proxied,
+  startPostgresServer,
+  startRedisServer,
+  waitFor,
+} from '../../testing/services.ts'
 
 const target = 'https://example.org/somewhere'
 const promiseMs = 1000
@@ -127,7 +133,6 @@ describe('a change is seen, although passes vouched for what was before,', () =>
       await pause(300)
       for (const app of apps) expect((await app.get(`/${code}`)).headers.location).not.toBe(target)
     }
-    await hand.close()
   })
 
   it('by a nudge much sooner', async () => {

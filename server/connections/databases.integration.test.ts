@@ -1,8 +1,8 @@
 // Each kind of work has its own connections: while all of one kind wait, the others go on.
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { startTestApp, type TestApp } from '../../testing/app.ts'
-import { freshDatabase, waitFor } from '../../testing/services.ts'
-import { openPostgres, type Postgres } from './postgres.ts'
+import { freshDatabase, handInPsql, waitFor } from '../../testing/services.ts'
+import type { Postgres } from './postgres.ts'
 
 let app: TestApp
 let hand: Postgres
@@ -11,10 +11,8 @@ beforeAll(async () => {
   const databaseUrl = await freshDatabase()
   // A statement that waits for a lock waits until the lock is gone.
   app = await startTestApp({ databaseUrl, env: { API_DB_TIMEOUT_MS: '10000' } })
-  const onError = (): undefined => undefined
-  hand = openPostgres({ url: databaseUrl, name: 'hand', maxConnections: 2, connectMs: 5000, queryMs: 20_000, onError })
+  hand = handInPsql(databaseUrl)
 })
-afterAll(() => hand.close())
 
 /** Holds a lock until it is told to let go. */
 async function hold(statement: string): Promise<() => Promise<void>> {

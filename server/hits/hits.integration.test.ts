@@ -2,7 +2,6 @@
 // how many too few is what each fault may cost at most. QL_HITS_REQUESTS=20000 QL_HITS_LIMIT=1000 shows the full counts.
 import { setTimeout as pause } from 'node:timers/promises'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { openSql } from '../../embedded/sql.ts'
 import type { Postgres } from '../connections/postgres.ts'
 import { send } from '../../testing/app.ts'
 import { allTrust } from '../../testing/changes.ts'
@@ -10,8 +9,9 @@ import { flood, type Flood, type FloodOptions } from '../../testing/load.ts'
 import { startServer, type ServerProcess } from '../../testing/server-process.ts'
 import {
   freshDatabase,
-  redisCommand,
+  handInPsql,
   proxied,
+  redisCommand,
   startRedisServer,
   waitFor,
   type FaultProxy,
@@ -36,7 +36,7 @@ beforeAll(async () => {
   const through = await proxied(redis.url)
   proxy = through.proxy
   const databaseUrl = await freshDatabase()
-  sql = openSql(databaseUrl)
+  sql = handInPsql(databaseUrl)
   server = await startServer({
     DATABASE_URL: databaseUrl,
     REDIS_URL: through.url,
@@ -50,7 +50,6 @@ beforeAll(async () => {
   await allTrust([server])
   return async () => {
     await server.kill()
-    await sql.close()
   }
 }, 100_000)
 

@@ -2,8 +2,7 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { startTestApp, type ApiAnswer, type TestApp } from '../../testing/app.ts'
 import { newTenant } from '../../testing/http.ts'
-import { handInPsql } from '../../testing/changes.ts'
-import { freshDatabase, proxied, type FaultProxy } from '../../testing/services.ts'
+import { freshDatabase, handInPsql, proxied, type FaultProxy } from '../../testing/services.ts'
 import { limits } from '../config.ts'
 import type { Postgres } from '../connections/postgres.ts'
 
@@ -18,7 +17,6 @@ beforeAll(async () => {
   proxy = through.proxy
   app = await startTestApp({ databaseUrl: through.url })
   db = handInPsql(databaseUrl)
-  return () => db.close()
 })
 
 const create = (more: object, headers = {}): Promise<ApiAnswer> => app.api('POST', '/links', { url, ...more }, headers)

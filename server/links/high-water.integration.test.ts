@@ -5,7 +5,8 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { boot, type BootConfig, type BootResult } from '../boot.ts'
 import { limits } from '../config.ts'
-import { openPostgres, type Postgres } from '../connections/postgres.ts'
+import type { Postgres } from '../connections/postgres.ts'
+import { openSql } from '../../embedded/sql.ts'
 import { freshDatabase } from '../../testing/services.ts'
 import { highWaterFile, lookAtHighWater, readHighWater, type HighWater } from './high-water.ts'
 
@@ -14,8 +15,6 @@ let dataDir: string
 let db: Postgres
 let logged: string[]
 
-const open = (url: string): Postgres =>
-  openPostgres({ url, name: 'test', maxConnections: 2, connectMs: 5000, queryMs: 5000, onError: () => undefined })
 const note = (details: object, message: string): void => void logged.push(`${message} ${JSON.stringify(details)}`)
 const log = { info: note, warn: note, error: note }
 const start = (more: Partial<BootConfig> = {}): Promise<BootResult> =>
@@ -43,7 +42,7 @@ describe('a database whose files were put back', () => {
   beforeEach(async () => {
     databaseUrl = await freshDatabase()
     dataDir = await mkdtemp(join(tmpdir(), 'quicklink-high-water-'))
-    db = open(databaseUrl)
+    db = openSql(databaseUrl)
     logged = []
     await start()
     await live(41, 'before-4')
@@ -131,7 +130,7 @@ describe('a database whose files were put back', () => {
     const first = databaseUrl
     await db.close()
     databaseUrl = await freshDatabase()
-    db = open(databaseUrl)
+    db = openSql(databaseUrl)
     await start()
     const before = await meta()
     expect(await mark()).toMatchObject({ counter: -1 })

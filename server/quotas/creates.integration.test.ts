@@ -1,12 +1,13 @@
 // Whole servers on one database and one Redis: the limits hold across processes, through kills and without Redis.
 import { setTimeout as pause } from 'node:timers/promises'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { openPostgres, type Postgres } from '../connections/postgres.ts'
+import type { Postgres } from '../connections/postgres.ts'
 import { send } from '../../testing/app.ts'
 import { startServer, type ServerProcess } from '../../testing/server-process.ts'
 import {
   adminUrlOf,
   freshDatabase,
+  handInPsql,
   redisCommand,
   startRedisServer,
   waitFor,
@@ -33,16 +34,7 @@ beforeAll(async () => {
     TIERS: tiers,
     ...patient,
   })
-  const onError = (): void => undefined
-  db = openPostgres({
-    url: adminUrlOf(databaseUrl),
-    name: 'test',
-    maxConnections: 1,
-    connectMs: 1000,
-    queryMs: 5000,
-    onError,
-  })
-  return () => db.close()
+  db = handInPsql(adminUrlOf(databaseUrl))
 }, 60_000)
 
 let tenants = 0

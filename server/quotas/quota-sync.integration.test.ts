@@ -1,7 +1,7 @@
 import { beforeAll, expect, test } from 'vitest'
-import { openPostgres, type Postgres, type Sql } from '../connections/postgres.ts'
+import type { Postgres, Sql } from '../connections/postgres.ts'
 import { startTestApp } from '../../testing/app.ts'
-import { freshDatabase } from '../../testing/services.ts'
+import { freshDatabase, handInPsql } from '../../testing/services.ts'
 import { createQuotaSync } from './quota-sync.ts'
 import type { TenantQuota } from './tenant-quota.ts'
 import { defaultTiers } from '../tenants/tiers.ts'
@@ -14,9 +14,7 @@ beforeAll(async () => {
   for (const [id, tier] of [['acme', 'standard'], ['bigger', 'plus'], ['free', 'unlimited']]) {
     expect((await app.api('POST', '/tenants', { id, name: id, tier })).status).toBe(201)
   } // prettier-ignore
-  const onError = (): void => undefined
-  db = openPostgres({ url: databaseUrl, name: 'test', maxConnections: 8, connectMs: 2000, queryMs: 5000, onError })
-  return () => db.close()
+  db = handInPsql(databaseUrl, { maxConnections: 8 })
 })
 
 function replica() {
