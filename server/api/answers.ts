@@ -7,12 +7,7 @@ import { unavailable } from '../errors.ts'
 
 type Bound = 'apiAnswers' | 'apiAnswersPerTenant' | 'apiAnswerBytes' | 'apiAnswerBytesPerTenant' | 'crowdedMs'
 
-export interface Answers {
-  /** Counts this answer until it is sent, or its connection is gone. Throws where there is no room for another. */
-  begin(response: Response, tenant: string): void
-  /** Whether somebody was refused lately. */
-  readonly isCrowded: boolean
-}
+export type Answers = ReturnType<typeof createAnswers>
 
 class Room {
   count = 0
@@ -31,7 +26,7 @@ const refusal = unavailable('Too many answers are under way: read those that you
 /** Counts these bytes with the answer. Throws where there is no room for them. */
 type Hold = (bytes: number) => void
 
-export function createAnswers(onRefused: () => void, bounds: Readonly<Record<Bound, number>> = limits): Answers {
+export function createAnswers(onRefused: () => void, bounds: Readonly<Record<Bound, number>> = limits) {
   const all = new Room()
   const tenants = new Map<string, Room>()
   let refusedMs = -Infinity
@@ -47,7 +42,8 @@ export function createAnswers(onRefused: () => void, bounds: Readonly<Record<Bou
     all.bytes + bytes > bounds.apiAnswerBytes || own.bytes + bytes > bounds.apiAnswerBytesPerTenant
 
   return {
-    begin(response, tenant) {
+    /** Counts this answer until it is sent, or its connection is gone. Throws where there is no room for another. */
+    begin(response: Response, tenant: string): void {
       // What was changed is told in a few bytes. And a client may have gone while it was found out who asks.
       if (response.req.method !== 'GET' || response.closed) return
       const own = tenants.get(tenant) ?? new Room()
@@ -69,7 +65,8 @@ export function createAnswers(onRefused: () => void, bounds: Readonly<Record<Bou
         if (own.count === 0) tenants.delete(tenant)
       })
     },
-    get isCrowded() {
+    /** Whether somebody was refused lately. */
+    get isCrowded(): boolean {
       return performance.now() - refusedMs < 2 * bounds.crowdedMs
     },
   }

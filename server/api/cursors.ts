@@ -4,11 +4,7 @@
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto'
 import { invalid } from '../errors.ts'
 
-export interface Cursors {
-  /** `list`: which list of whose it is a page of. */
-  seal(list: readonly string[], id: number): string
-  open(list: readonly string[], cursor: string): number
-}
+export type Cursors = ReturnType<typeof sealedCursors>
 
 const cipher = 'aes-256-gcm'
 const nonceBytes = 12
@@ -17,11 +13,12 @@ const tagBytes = 16
 /** A list is not read in as many pages as would make two random nonces meet. */
 const form = /^[0-9A-Za-z_-]{48}$/
 
-export function sealedCursors(secret: string): Cursors {
+export function sealedCursors(secret: string) {
   const key = Buffer.from(hkdfSync('sha256', secret, '', 'quicklink: cursors of lists', 32))
   const bindingOf = (list: readonly string[]): Buffer => Buffer.from(JSON.stringify(list))
   return {
-    seal(list, id) {
+    /** `list`: which list of whose it is a page of. */
+    seal(list: readonly string[], id: number): string {
       const nonce = randomBytes(nonceBytes)
       const sealing = createCipheriv(cipher, key, nonce).setAAD(bindingOf(list))
       const plain = Buffer.alloc(idBytes)
@@ -29,7 +26,7 @@ export function sealedCursors(secret: string): Cursors {
       const sealed = Buffer.concat([nonce, sealing.update(plain), sealing.final(), sealing.getAuthTag()])
       return sealed.toString('base64url')
     },
-    open(list, cursor) {
+    open(list: readonly string[], cursor: string): number {
       try {
         if (!form.test(cursor)) throw new Error('not of the form of a cursor')
         const sealed = Buffer.from(cursor, 'base64url')

@@ -7,19 +7,7 @@ export interface Tally {
   n: number
 }
 
-export interface Counter {
-  /** For a copy of the link: counting its clicks takes no look-up. */
-  tally(linkId: number): Tally
-  /** The hot path: an increment. */
-  hit(tally: Tally): void
-  /** Served without a grant, and to be settled with the link's quota; beside the click itself. */
-  ungranted(linkId: number): void
-  /** All that has come since the last time. What did not fit is in `dropped`. */
-  drain(): Batch
-  /** How many did not fit since the last time, while the rest stays counted. */
-  takeDropped(): number
-  readonly pending: number
-}
+export type Counter = ReturnType<typeof createCounter>
 
 interface CounterOptions {
   /** Links in a batch, at most; clicks of a further link are dropped and counted. */
@@ -30,7 +18,7 @@ interface CounterOptions {
 
 export const hourMs = 3_600_000
 
-export function createCounter({ maxLinks, nowMs }: CounterOptions): Counter {
+export function createCounter({ maxLinks, nowMs }: CounterOptions) {
   let counts = new Map<number, { clicks: number; ungranted: number }>()
   // Those with clicks. The list holds them, so a copy that is replaced or evicted takes none with it.
   let tallies: Tally[] = []
@@ -55,16 +43,18 @@ export function createCounter({ maxLinks, nowMs }: CounterOptions): Counter {
   }
 
   return {
-    tally: (linkId) => ({ linkId, n: 0 }),
-    hit(tally) {
+    /** For a copy of the link: counting its clicks takes no look-up. */
+    tally: (linkId: number): Tally => ({ linkId, n: 0 }),
+    /** The hot path: an increment. */
+    hit(tally: Tally): void {
       if (tally.n++ > 0) return
       tallies.push(tally)
       if (tallies.length >= maxLinks) settle()
     },
-    ungranted(linkId) {
-      add(linkId, 0, 1)
-    },
-    drain() {
+    /** Served without a grant, and to be settled with the link's quota; beside the click itself. */
+    ungranted: (linkId: number): void => add(linkId, 0, 1),
+    /** All that has come since the last time. What did not fit is in `dropped`. */
+    drain(): Batch {
       settle()
       const rows: Row[] = Array.from(counts, ([linkId, { clicks, ungranted }]) => [linkId, clicks, ungranted])
       const batch = { hourMs: Math.floor(beganMs / hourMs) * hourMs, rows, dropped }
@@ -73,13 +63,14 @@ export function createCounter({ maxLinks, nowMs }: CounterOptions): Counter {
       beganMs = nowMs()
       return batch
     },
-    takeDropped() {
+    /** How many did not fit since the last time, while the rest stays counted. */
+    takeDropped(): number {
       settle()
       const taken = dropped
       dropped = 0
       return taken
     },
-    get pending() {
+    get pending(): number {
       settle()
       let sum = dropped
       for (const { clicks } of counts.values()) sum += clicks

@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs'
 import { hotKey, jitteredMs } from '../coherence/schema.ts'
 import { limits, type Config } from '../config.ts'
-import type { RedisConnection } from '../connections/redis.ts'
+import type { RedisConnection, Script } from '../connections/redis.ts'
 import type { Sql } from '../connections/postgres.ts'
 import type { Code } from '../link.ts'
 import type { Spooled } from './batch.ts'
@@ -37,7 +37,7 @@ const keptRounds = 6
 export class Popularity {
   readonly #config: Pick<Config, 'hotTtlS' | 'ttlJitter'>
   readonly #deps: PopularityDeps
-  readonly #notePopular: ReturnType<RedisConnection['script']>
+  readonly #notePopular: Script
   readonly #known = new Map<Code, Hot>()
   readonly #timer: NodeJS.Timeout
   #counts = new Map<number, number>()

@@ -28,12 +28,7 @@ export interface Answered {
   readonly news: number
 }
 
-export interface Freshener {
-  readonly ready: boolean
-  /** Resolves also when it could not be made fresh. */
-  freshen(answer: Answered | undefined): Promise<void>
-  distrust(): void
-}
+export type Freshener = ReturnType<typeof createFreshener>
 
 interface FreshenerDeps {
   readonly cache: SharedCache
@@ -49,7 +44,7 @@ interface FreshenerDeps {
   readonly onGoneBack: (identity: string) => Promise<unknown>
 }
 
-export function createFreshener(deps: FreshenerDeps): Freshener {
+export function createFreshener(deps: FreshenerDeps) {
   const { cache, truth, trust, vouching } = deps
   const step = <T>(promise: Promise<T>): Promise<T> =>
     withDeadline(promise, limits.passStepMs, 'a step of making Redis fresh')
@@ -122,10 +117,11 @@ export function createFreshener(deps: FreshenerDeps): Freshener {
   }
 
   return {
-    get ready() {
+    get ready(): boolean {
       return cache.ready
     },
-    async freshen(answer) {
+    /** Resolves also when it could not be made fresh. */
+    async freshen(answer: Answered | undefined): Promise<void> {
       let landed: Landed | undefined
       try {
         landed = await untilFresh(answer)
@@ -133,9 +129,7 @@ export function createFreshener(deps: FreshenerDeps): Freshener {
         if (landed === undefined) vouching.landed = undefined
       }
     },
-    distrust() {
-      trust.revoke()
-    },
+    distrust: (): void => trust.revoke(),
   }
 }
 

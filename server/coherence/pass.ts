@@ -40,14 +40,9 @@ interface PassDeps {
   readonly onGoneBack: (identity: string) => Promise<unknown>
 }
 
-export interface Pass {
-  /** Resolves when tier 1 knows what Postgres has answered. */
-  run(): Promise<void>
-  /** Resolves when nothing of it is under way in Redis. */
-  settled(): Promise<void>
-}
+export type Pass = ReturnType<typeof createPass>
 
-export function createPass(deps: PassDeps): Pass {
+export function createPass(deps: PassDeps) {
   const { truth, local, vouching, freshener } = deps
   let mine: Cursor | null = null
   let freshening: Promise<void> | undefined
@@ -85,6 +80,7 @@ export function createPass(deps: PassDeps): Pass {
     return next.to !== undefined || changes.length + forget.length > 0
   }
 
+  /** Resolves when tier 1 knows what Postgres has answered. */
   const run = async (): Promise<void> => {
     const beganMs = deps.nowMs()
     const since = cursorForBoth()
@@ -112,7 +108,8 @@ export function createPass(deps: PassDeps): Pass {
 
   return {
     run,
-    async settled() {
+    /** Resolves when nothing of it is under way in Redis. */
+    async settled(): Promise<void> {
       while (freshening) await freshening
     },
   }

@@ -9,12 +9,9 @@ interface RelayOptions {
   readonly onFailure: (error: unknown) => void
 }
 
-export interface Relay {
-  soon(): void
-  stop(): Promise<void>
-}
+export type Relay = ReturnType<typeof startRelay>
 
-export function startRelay({ pass, intervalMs, gapMs, onFailure }: RelayOptions): Relay {
+export function startRelay({ pass, intervalMs, gapMs, onFailure }: RelayOptions) {
   let timer: NodeJS.Timeout | undefined
   let running: Promise<void> | undefined
   let nudged = false
@@ -40,12 +37,12 @@ export function startRelay({ pass, intervalMs, gapMs, onFailure }: RelayOptions)
 
   schedule(0)
   return {
-    soon() {
+    soon(): void {
       if (nudged || stopped) return
       nudged = true
       if (running === undefined) schedule(Math.max(0, gapMs - (performance.now() - beganMs)))
     },
-    async stop() {
+    async stop(): Promise<void> {
       stopped = true
       clearTimeout(timer)
       await running

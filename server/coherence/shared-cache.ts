@@ -10,31 +10,10 @@ export interface Entry {
   readonly known: Known
 }
 
-export interface SharedCache {
-  /** Connected, and answering as far as the connection knows. */
-  readonly ready: boolean
-  /** Another number for every connection: what is known of one says nothing of the next. */
-  readonly connection: number
-  /** The cursor as this process last read it. */
-  readonly cursor: string | null
-  read(codes: readonly Code[]): Promise<(Read | undefined)[]>
-  readCursor(): Promise<string | null>
-  /** A reader's or the API's copy, if the cursor still stands where it stood before Postgres was read. */
-  put(entry: Entry, asOf: string): Promise<'written' | 'moved'>
-  /** A pass's changes, or codes to forget, and its cursor, in one step. */
-  advance(
-    from: string | null,
-    to: string,
-    changes: readonly Entry[],
-    forget?: readonly Code[],
-  ): Promise<'written' | 'moved'>
-  /** From now on nothing is written, until a pass has set a new cursor. */
-  dropCursor(held: string): Promise<void>
-  /** Everything about codes goes. */
-  wipe(): Promise<void>
-  /** Lets a link live on, never shorter than it would. */
-  prolong(code: Code, lifeMs: number): Promise<unknown>
-}
+export type SharedCache = ReturnType<typeof createSharedCache>
+
+/** `moved`: the cursor is another one by now, and nothing was written. */
+type Written = 'written' | 'moved'
 
 const lua = (name: string): string => readFileSync(new URL(`${name}.lua`, import.meta.url), 'utf8')
 
@@ -43,7 +22,7 @@ export function createSharedCache(
   lifetimes: Lifetimes,
   clock = Date.now,
   random = Math.random,
-): SharedCache {
+) {
   const setIfNotOlder = redis.script('qlSetIfNotOlder', lua('set-if-not-older'))
   const forgetAll = redis.script('qlForget', lua('forget'))
   const unlinkIf = redis.script(
@@ -71,16 +50,19 @@ export function createSharedCache(
   }
 
   return {
-    get ready() {
+    /** Connected, and answering as far as the connection knows. */
+    get ready(): boolean {
       return redis.ready
     },
-    get connection() {
+    /** Another number for every connection: what is known of one says nothing of the next. */
+    get connection(): number {
       return redis.connection
     },
-    get cursor() {
+    /** The cursor as this process last read it. */
+    get cursor(): string | null {
       return cursor
     },
-    async read(codes) {
+    async read(codes: readonly Code[]): Promise<(Read | undefined)[]> {
       const keys = [cursorKey]
       for (const code of codes) {
         for (const version of schemaVersions) keys.push(linkKey(code, version), hintKey(code, version))
@@ -93,28 +75,38 @@ export function createSharedCache(
         return held && { ...held, asOf }
       })
     },
-    async readCursor() {
+    async readCursor(): Promise<string | null> {
       cursor = (await redis.getEach([cursorKey]))[0] ?? null
       return cursor
     },
-    put: (entry, asOf) => write('put', asOf, null, [entry]),
-    async advance(from, to, changes, forget = []) {
+    /** A reader's or the API's copy, if the cursor still stands where it stood before Postgres was read. */
+    put: (entry: Entry, asOf: string): Promise<Written> => write('put', asOf, null, [entry]),
+    /** A pass's changes, or codes to forget, and its cursor, in one step. */
+    async advance(
+      from: string | null,
+      to: string,
+      changes: readonly Entry[],
+      forget: readonly Code[] = [],
+    ): Promise<Written> {
       const outcome = forget.length > 0 ? await forgetCodes(from, to, forget) : await write('amend', from, to, changes)
       if (outcome === 'written') cursor = to
       return outcome
     },
-    async dropCursor(held) {
+    /** From now on nothing is written, until a pass has set a new cursor. */
+    async dropCursor(held: string): Promise<void> {
       await unlinkIf([cursorKey], [held])
     },
-    async wipe() {
+    /** Everything about codes goes. */
+    async wipe(): Promise<void> {
       await redis.unlinkMatching('ql:v*:link:*')
       await redis.unlinkMatching('ql:v*:404:*')
     },
-    prolong: (code, lifeMs) => redis.prolong(linkKey(code), lifeMs),
+    /** Lets a link live on, never shorter than it would. */
+    prolong: (code: Code, lifeMs: number) => redis.prolong(linkKey(code), lifeMs),
   }
 }
 
-function outcomeOf(reply: unknown): 'written' | 'moved' {
+function outcomeOf(reply: unknown): Written {
   if (typeof reply !== 'number') throw new Error('Redis does not say what its script has done')
   return reply === -1 ? 'moved' : 'written'
 }

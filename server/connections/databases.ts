@@ -1,24 +1,14 @@
 // Pools of their own, so that no kind of work can starve another: not the API redirects, nor limits, nor clicks, and none
 // of them the passes.
 import { limits, type Config } from '../config.ts'
-import { openPostgres, type Postgres, type PoolCounts } from './postgres.ts'
-
-export interface Databases {
-  readonly redirects: Postgres
-  /** Keys, reads and writes of the API. */
-  readonly api: Postgres
-  /** What decides who may do how much: tenants, quotas. */
-  readonly limits: Postgres
-  readonly clicks: Postgres
-  readonly passes: Postgres
-  counts(): PoolCounts
-  close(): Promise<void>
-}
+import { openPostgres, type PoolCounts, type Postgres } from './postgres.ts'
 
 /** Of a worker: 11. With 8 of them and the primary's 3 (health, upkeep, boot) 91; Postgres' default leaves 97 to us. */
 const poolSizes = {
   redirects: limits.dbRedirectConnections,
+  /** Keys, reads and writes of the API. */
   api: limits.dbApiConnections,
+  /** What decides who may do how much: tenants, quotas. */
   limits: limits.dbLimitsConnections,
   clicks: limits.dbClicksConnections,
   passes: 1,
@@ -26,7 +16,9 @@ const poolSizes = {
 
 export const connectionsPerWorker = Object.values<number>(poolSizes).reduce((sum, size) => sum + size)
 
-export function openDatabases(config: Config, onError: (error: Error) => void): Databases {
+export type Databases = ReturnType<typeof openDatabases>
+
+export function openDatabases(config: Config, onError: (error: Error) => void) {
   const open = (name: keyof typeof poolSizes, queryMs: number, onlyIndexes = false): Postgres =>
     openPostgres({
       url: config.databaseUrl,
@@ -48,11 +40,11 @@ export function openDatabases(config: Config, onError: (error: Error) => void): 
   for (let n = 0; n < poolSizes.redirects; n++) pools.redirects.query('select 1').catch(() => undefined)
   return {
     ...pools,
-    counts: () =>
+    counts: (): PoolCounts =>
       Object.values(pools)
         .map((pool) => pool.counts())
         .reduce((a, b) => ({ active: a.active + b.active, idle: a.idle + b.idle, waiting: a.waiting + b.waiting })),
-    async close() {
+    async close(): Promise<void> {
       await Promise.all(Object.values(pools).map((pool) => pool.close()))
     },
   }

@@ -4,30 +4,12 @@ import { createRequire } from 'node:module'
 import { Redis, type RedisOptions } from 'ioredis'
 import type { Config } from '../config.ts'
 
-export interface RedisConnection {
-  readonly ready: boolean
-  /** Counts up with every connection that is made or lost. */
-  readonly connection: number
-  getEach(keys: readonly string[]): Promise<(string | null)[]>
-  set(key: string, value: string, lifeMs: number): Promise<unknown>
-  unlink(keys: readonly string[]): Promise<unknown>
-  unlinkMatching(pattern: string): Promise<void>
-  prolong(key: string, lifeMs: number): Promise<unknown>
-  pttl(key: string): Promise<number>
-  /** A section of INFO. */
-  info(section: string): Promise<string>
-  countKeys(): Promise<number>
-  /** About 1,000 of them. */
-  sampleKeys(): Promise<string[]>
-  publish(channel: string, message: string): Promise<unknown>
-  subscribe(channel: string, onMessage: (message: string) => void): void
-  ping(): Promise<unknown>
-  /** EVALSHA, re-loaded when Redis does not know it (it was restarted). */
-  script(name: string, lua: string): (keys: readonly string[], args: readonly (string | number)[]) => Promise<unknown>
-  close(): void
-}
+export type RedisConnection = ReturnType<typeof openRedis>
 
 export type RedisTarget = Pick<Config, 'redisUrl' | 'redisSentinels' | 'redisSentinelName' | 'redisPassword'>
+
+/** Answers what Redis says. */
+export type Script = (keys: readonly string[], args: readonly (string | number)[]) => Promise<unknown>
 
 export type CommandKind = 'get' | 'set' | 'del' | 'eval' | 'scan' | 'publish' | 'ping' | 'other'
 
@@ -104,7 +86,7 @@ export function redisOptions(target: RedisTarget): RedisOptions {
 // ioredis' overloads and exactOptionalPropertyTypes do not agree.
 const Client = Redis as unknown as new (options: RedisOptions) => Redis
 
-export function openRedis(target: RedisTarget, hooks: RedisHooks): RedisConnection {
+export function openRedis(target: RedisTarget, hooks: RedisHooks) {
   let closed = false
   const open = (options: RedisOptions): Redis => {
     let isSenseless = false
@@ -142,22 +124,24 @@ export function openRedis(target: RedisTarget, hooks: RedisHooks): RedisConnecti
   }
 
   return {
-    get ready() {
+    get ready(): boolean {
       return client.status === 'ready'
     },
-    get connection() {
+    /** Counts up with every connection that is made or lost. */
+    get connection(): number {
       return connection
     },
-    async getEach(keys) {
+    async getEach(keys: readonly string[]): Promise<(string | null)[]> {
       // Not a pipeline of GETs: each has an object per command, and all of them are kept until the next full collection.
       const values: unknown = await timed('get', client.mget([...keys]))
       if (!Array.isArray(values) || values.length !== keys.length) throw new Error('Redis does not say what it holds')
       // What a hand, or another program, has put there and is no string counts as not there; who writes there removes it.
       return values.map((value) => (typeof value === 'string' ? value : null))
     },
-    set: (key, value, lifeMs) => timed('set', client.set(key, value, 'PX', lifeMs)),
-    unlink: (keys) => timed('del', client.unlink(...keys)),
-    async unlinkMatching(pattern) {
+    set: (key: string, value: string, lifeMs: number): Promise<unknown> =>
+      timed('set', client.set(key, value, 'PX', lifeMs)),
+    unlink: (keys: readonly string[]): Promise<unknown> => timed('del', client.unlink(...keys)),
+    async unlinkMatching(pattern: string): Promise<void> {
       for (let at = '0'; ;) {
         const [next, keys] = await timed('scan', client.scan(at, 'MATCH', pattern, 'COUNT', 1000))
         if (next === at && next !== '0') throw new Error('Redis answers a SCAN with where it began')
@@ -166,13 +150,15 @@ export function openRedis(target: RedisTarget, hooks: RedisHooks): RedisConnecti
         at = next
       }
     },
-    prolong: (key, lifeMs) => timed('other', client.pexpire(key, lifeMs, 'GT')),
-    countKeys: () => timed('other', client.dbsize()),
-    sampleKeys: async () => (await timed('scan', client.scan('0', 'COUNT', 1000)))[1],
-    info: (section) => timed('other', client.info(section)),
-    pttl: (key) => timed('other', client.pttl(key)),
-    publish: (channel, message) => timed('publish', client.publish(channel, message)),
-    subscribe(channel, onMessage) {
+    prolong: (key: string, lifeMs: number): Promise<unknown> => timed('other', client.pexpire(key, lifeMs, 'GT')),
+    countKeys: (): Promise<number> => timed('other', client.dbsize()),
+    /** About 1,000 of them. */
+    sampleKeys: async (): Promise<string[]> => (await timed('scan', client.scan('0', 'COUNT', 1000)))[1],
+    /** A section of INFO. */
+    info: (section: string): Promise<string> => timed('other', client.info(section)),
+    pttl: (key: string): Promise<number> => timed('other', client.pttl(key)),
+    publish: (channel: string, message: string): Promise<unknown> => timed('publish', client.publish(channel, message)),
+    subscribe(channel: string, onMessage: (message: string) => void): void {
       // Its own connection: one that subscribes can ask nothing else. Silence is its normal state.
       const { socketTimeout: _, ...quiet } = redisOptions(target)
       subscriber = open({ ...quiet, autoResubscribe: false })
@@ -182,14 +168,15 @@ export function openRedis(target: RedisTarget, hooks: RedisHooks): RedisConnecti
       })
       listening.on('message', (_channel, message: string) => onMessage(message))
     },
-    ping: () => timed('ping', client.ping()),
-    script(name, lua) {
+    ping: (): Promise<unknown> => timed('ping', client.ping()),
+    /** EVALSHA, re-loaded when Redis does not know it (it was restarted). */
+    script(name: string, lua: string): Script {
       client.defineCommand(name, { lua })
       const command = (client as unknown as Record<string, (...args: unknown[]) => Promise<unknown>>)[name]
       if (!command) throw new Error(`no command ${name}`)
       return (keys, args) => timed('eval', command.call(client, keys.length, ...keys, ...args))
     },
-    close() {
+    close(): void {
       closed = true
       client.disconnect()
       subscriber?.disconnect()

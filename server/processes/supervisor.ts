@@ -197,8 +197,8 @@ async function refuseTakenPort(config: Config): Promise<void> {
 async function startOps(all: Supervision): Promise<OpsServer> {
   const { config, deps, fleet } = all
   const probed = createHealth(deps.probes)
-  const health: typeof probed.check = async () => {
-    const report = await probed.check()
+  const health: typeof probed = async () => {
+    const report = await probed()
     return all.booted ? report : { ...report, status: 'degraded' }
   }
   const status = async (): Promise<Record<string, unknown>> => {

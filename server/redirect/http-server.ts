@@ -1,5 +1,5 @@
 // node:http, for all that the front door does not answer itself: it is given connections, and never listens.
-import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http'
+import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { limits } from '../config.ts'
@@ -19,19 +19,9 @@ interface HttpDeps {
 
 type Bounds = Pick<typeof limits, 'keepAliveMs' | 'headersMs' | 'requestMs' | 'lateCheckMs' | 'crowdedMs'>
 
-export interface HttpServer {
-  readonly server: Server
-  /**
-   * A connection for good, or one of the front door's, which hears when a request is answered and read to its end. Without
-   * a reason it never was the front door's.
-   */
-  take(socket: Duplex, reason?: HandOverReason, onAnswered?: () => void): Line
-  /** From now on every answer ends its connection. */
-  drain(): void
-  close(): void
-}
+export type HttpServer = ReturnType<typeof createHttpServer>
 
-export function createHttpServer(deps: HttpDeps, bounds: { readonly [K in keyof Bounds]: number }): HttpServer {
+export function createHttpServer(deps: HttpDeps, bounds: { readonly [K in keyof Bounds]: number }) {
   let draining = false
   const lines = new Map<Duplex, Line>()
   const begin = (req: IncomingMessage, res: ServerResponse, line: Line): void => {
@@ -64,18 +54,23 @@ export function createHttpServer(deps: HttpDeps, bounds: { readonly [K in keyof 
   server.emit('listening')
   return {
     server,
-    take(socket, reason, onAnswered) {
+    /**
+     * A connection for good, or one of the front door's, which hears when a request is answered and read to its end. Without
+     * a reason it never was the front door's.
+     */
+    take(socket: Duplex, reason?: HandOverReason, onAnswered?: () => void): Line {
       server.emit('connection', socket)
       const line = new Line(socket, begin, deps.turns, reason, onAnswered)
       lines.set(socket, line)
       socket.once('close', () => lines.delete(socket))
       return line
     },
-    drain() {
+    /** From now on every answer ends its connection. */
+    drain(): void {
       draining = true
       for (const line of lines.values()) line.drain()
     },
-    close() {
+    close(): void {
       clearInterval(watch)
       server.closeAllConnections()
       server.close()

@@ -13,18 +13,7 @@ export interface Found {
   readonly source: Source
 }
 
-export interface Resolver {
-  /**
-   * Tier 1 alone, synchronously. One whose life has ended may answer while passes vouch for it, or while its successor is
-   * under way.
-   */
-  local(code: Code): Copy | undefined
-  /** The rest of the ladder: one flight per code and process. undefined: too many are under way. */
-  ask(code: Code): Promise<Found> | undefined
-  /** Reads Postgres for a link that is about to end in Redis, unless that is under way. */
-  refresh(code: Code): void
-  readonly flights: number
-}
+export type Resolver = ReturnType<typeof createResolver>
 
 interface ResolveDeps {
   readonly tier1: Tier1
@@ -41,7 +30,7 @@ interface ResolveDeps {
   readonly onSaved: () => void
 }
 
-export function createResolver(deps: ResolveDeps): Resolver {
+export function createResolver(deps: ResolveDeps) {
   const { tier1, tier2, tier3, vouching, nowMs } = deps
   const flights = new Map<Code, Promise<Found>>()
   const refreshing = new Set<Code>()
@@ -75,6 +64,7 @@ export function createResolver(deps: ResolveDeps): Resolver {
     return copy === undefined ? { copy: 'unknown', source: 'none' } : { copy, source: 'stale' }
   }
 
+  /** The rest of the ladder: one flight per code and process. undefined: too many are under way. */
   const ask = (code: Code): Promise<Found> | undefined => {
     const underWay = flights.get(code)
     if (underWay) return underWay
@@ -106,16 +96,21 @@ export function createResolver(deps: ResolveDeps): Resolver {
   const parting = (code: Code): Copy | undefined => (flights.has(code) ? tier1.parting(code) : undefined)
 
   return {
-    local: (code) => tier1.get(code) ?? livingOn(code) ?? parting(code),
+    /**
+     * Tier 1 alone, synchronously. One whose life has ended may answer while passes vouch for it, or while its successor is
+     * under way.
+     */
+    local: (code: Code): Copy | undefined => tier1.get(code) ?? livingOn(code) ?? parting(code),
     ask,
-    refresh(code) {
+    /** Reads Postgres for a link that is about to end in Redis, unless that is under way. */
+    refresh(code: Code): void {
       if (refreshing.has(code) || refreshing.size >= limits.fillsInFlight) return
       refreshing.add(code)
       void readTruth(code)
         .catch(() => undefined)
         .finally(() => refreshing.delete(code))
     },
-    get flights() {
+    get flights(): number {
       return flights.size
     },
   }

@@ -44,33 +44,9 @@ interface Tier1Options {
   readonly nowMs: () => number
 }
 
-export interface Tier1 {
-  get(code: Code): Copy | undefined
-  /** A link whose life has ended, and goes on for another one, because passes vouch for it. */
-  prolong(code: Code): Copy | undefined
-  /** A link whose life has just ended, by time and not by news: good while its successor is under way. */
-  parting(code: Code): Copy | undefined
-  /** Keeps the answer unless a newer one is known, and gives back the one that stands. */
-  remember(code: Code, known: Known, askedMs: number, by: 'cache' | 'truth', vouched: boolean): Copy
-  /** News of a change that this process made. */
-  learn(code: Code, known: Known, vouched: boolean): void
-  /** News of a change from a pass, of interest only if the code is held. True: it was news. */
-  amend(code: Code, known: Known): boolean
-  /** Somebody changed it: ask again. */
-  expire(code: Code): void
-  expireAll(): void
-  /** Nobody can say: what was known, or what a Redis says that may be behind. It is kept for one life, as old as it is. */
-  fallBack(code: Code, behind: Answer): Copy | undefined
-  /** What is held, for those who look from outside. */
-  peek(code: Code): { known: Known; ageMs: number; fresh: boolean; vouched: boolean } | undefined
-  clear(): void
-  codes(): Code[]
-  readonly size: number
-  /** Copies that are vouched for. */
-  readonly vouchedSize: number
-}
+export type Tier1 = ReturnType<typeof createTier1>
 
-export function createTier1(options: Tier1Options): Tier1 {
+export function createTier1(options: Tier1Options) {
   const { max, freshMs, graceMs, staleMaxMs, trustMs, vouching, nowMs } = options
   const copies = new LRUCache<Code, Copy>({ max })
 
@@ -107,11 +83,12 @@ export function createTier1(options: Tier1Options): Tier1 {
   }
 
   return {
-    get(code) {
+    get(code: Code): Copy | undefined {
       const copy = copies.get(code)
       return copy !== undefined && nowMs() < copy.freshUntilMs ? copy : undefined
     },
-    prolong(code) {
+    /** A link whose life has ended, and goes on for another one, because passes vouch for it. */
+    prolong(code: Code): Copy | undefined {
       const copy = held(code)
       if (copy === undefined || !isVouched(copy)) return undefined
       copy.freshUntilMs = Math.min(nowMs() + freshMs, vouching.untilMs)
@@ -119,11 +96,13 @@ export function createTier1(options: Tier1Options): Tier1 {
       if (copy.prepared?.lease?.retired) copy.prepared = undefined
       return copy
     },
-    parting(code) {
+    /** A link whose life has just ended, by time and not by news: good while its successor is under way. */
+    parting(code: Code): Copy | undefined {
       const copy = held(code)
       return copy !== undefined && isLink(copy.known) && nowMs() < copy.freshUntilMs + graceMs ? copy : undefined
     },
-    remember(code, known, askedMs, by, vouched) {
+    /** Keeps the answer unless a newer one is known, and gives back the one that stands. */
+    remember(code: Code, known: Known, askedMs: number, by: 'cache' | 'truth', vouched: boolean): Copy {
       const copy = held(code)
       const behindMs = by === 'cache' ? trustMs : 0
       const maybeOlder = copy !== undefined && askedMs - behindMs <= copy.storedMs
@@ -131,23 +110,27 @@ export function createTier1(options: Tier1Options): Tier1 {
       copy.freshUntilMs = nowMs() + freshMs
       return copy
     },
-    learn(code, known, vouched) {
+    /** News of a change that this process made. */
+    learn(code: Code, known: Known, vouched: boolean): void {
       const copy = held(code)
       if (copy === undefined || !isOlder(known, copy.known)) keepOrConfirm(code, known, vouched)
     },
-    amend(code, known) {
+    /** News of a change from a pass, of interest only if the code is held. True: it was news. */
+    amend(code: Code, known: Known): boolean {
       const copy = held(code)
       if (copy === undefined || isOlder(known, copy.known)) return false
       return keepOrConfirm(code, known, true) !== copy
     },
-    expire(code) {
+    /** Somebody changed it: ask again. */
+    expire(code: Code): void {
       const copy = held(code)
       if (copy !== undefined) expire(copy)
     },
-    expireAll() {
+    expireAll(): void {
       for (const copy of copies.values()) expire(copy)
     },
-    fallBack(code, behind) {
+    /** Nobody can say: what was known, or what a Redis says that may be behind. It is kept for one life, as old as it is. */
+    fallBack(code: Code, behind: Answer): Copy | undefined {
       const copy = held(code)
       const old = copy !== undefined && nowMs() - knownMs(copy) < staleMaxMs ? copy : undefined
       if (behind !== 'unknown') {
@@ -157,21 +140,23 @@ export function createTier1(options: Tier1Options): Tier1 {
       if (old !== undefined) old.freshUntilMs = nowMs() + freshMs
       return old
     },
-    peek(code) {
+    /** What is held, for those who look from outside. */
+    peek(code: Code): { known: Known; ageMs: number; fresh: boolean; vouched: boolean } | undefined {
       const copy = held(code)
       if (copy === undefined) return undefined
       const now = nowMs()
       const vouched = isVouched(copy)
       return { known: copy.known, ageMs: now - copy.storedMs, fresh: vouched || now < copy.freshUntilMs, vouched }
     },
-    clear() {
+    clear(): void {
       copies.clear()
     },
-    codes: () => [...copies.keys()],
-    get size() {
+    codes: (): Code[] => [...copies.keys()],
+    get size(): number {
       return copies.size
     },
-    get vouchedSize() {
+    /** Copies that are vouched for. */
+    get vouchedSize(): number {
       let size = 0
       for (const copy of copies.values()) if (isVouched(copy)) size++
       return size

@@ -13,7 +13,7 @@ test.each([
   ['ok', 'up', 'off', up, undefined],
 ] as const)('%s: postgres %s, redis %s', async (status, postgres, redis, postgresProbe, redisProbe) => {
   const health = createHealth({ postgres: postgresProbe, redis: redisProbe }, { deadlineMs: 20 })
-  expect(await health.check()).toEqual({ status, postgres, redis })
+  expect(await health()).toEqual({ status, postgres, redis })
 })
 
 test('asks at most once within a second, and askers share', async () => {
@@ -24,13 +24,13 @@ test('asks at most once within a second, and askers share', async () => {
     return Promise.resolve()
   }
   const health = createHealth({ postgres: probe, redis: undefined }, { nowMs: () => nowMs })
-  await Promise.all([health.check(), health.check(), health.check()])
+  await Promise.all([health(), health(), health()])
   expect(asked).toBe(1)
   nowMs = 999
-  await health.check()
+  await health()
   expect(asked).toBe(1)
   nowMs = 1000
-  await health.check()
+  await health()
   expect(asked).toBe(2)
 })
 
@@ -39,5 +39,5 @@ test('a probe that throws at once is down', async () => {
     throw new Error('closed')
   }
   const health = createHealth({ postgres: thrower, redis: undefined })
-  expect((await health.check()).postgres).toBe('down')
+  expect((await health()).postgres).toBe('down')
 })

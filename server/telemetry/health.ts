@@ -8,10 +8,6 @@ export interface HealthReport {
   readonly postgres: 'up' | 'down'
 }
 
-export interface Health {
-  check(): Promise<HealthReport>
-}
-
 type Probe = () => Promise<unknown>
 
 interface Probes {
@@ -28,7 +24,7 @@ interface Timing {
 
 const usual: Timing = { deadlineMs: 1000, maxAgeMs: 1000, nowMs: () => performance.now() }
 
-export function createHealth(probes: Probes, timing: Partial<Timing> = {}): Health {
+export function createHealth(probes: Probes, timing: Partial<Timing> = {}): () => Promise<HealthReport> {
   const { deadlineMs, maxAgeMs, nowMs } = { ...usual, ...timing }
   let asking: Promise<HealthReport> | undefined
   let last: { report: HealthReport; atMs: number } | undefined
@@ -56,11 +52,9 @@ export function createHealth(probes: Probes, timing: Partial<Timing> = {}): Heal
     return report
   }
 
-  return {
-    async check() {
-      if (last !== undefined && nowMs() - last.atMs < maxAgeMs) return last.report
-      asking ??= ask().finally(() => (asking = undefined))
-      return asking
-    },
+  return async () => {
+    if (last !== undefined && nowMs() - last.atMs < maxAgeMs) return last.report
+    asking ??= ask().finally(() => (asking = undefined))
+    return asking
   }
 }

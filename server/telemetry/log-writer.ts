@@ -3,15 +3,7 @@
 import { close, constants, fstatSync, open, openSync, stat, write, writeSync } from 'node:fs'
 import { ConfigError, limits } from '../config.ts'
 
-export interface LogWriter {
-  write(line: string): void
-  /** Writes what waits, as far as it is taken within a moment. For the end of the process. */
-  flushSync(): void
-  /** Lines dropped since the last call. */
-  takeDropped(): number
-  /** Only one process may use this output: the workers of this one get outputs that end here. */
-  readonly alone: boolean
-}
+export type LogWriter = ReturnType<typeof openLogWriter>
 
 type Bounds = Readonly<Pick<typeof limits, 'logQueueBytes' | 'logRetryMs' | 'logFlushMs' | 'logLookMs'>>
 type Failure = Pick<NodeJS.ErrnoException, 'code'> | null
@@ -30,7 +22,7 @@ const linesAtOnce = 100
 const newline = Buffer.from('\n')
 
 /** To standard output, or to a file, which may be renamed meanwhile. */
-export function openLogWriter(path?: string, bounds: Bounds = limits): LogWriter {
+export function openLogWriter(path?: string, bounds: Bounds = limits) {
   const output = path === undefined ? standardOutput() : fileOutput(path, bounds.logLookMs)
   const queue: Buffer[] = []
   /** Of what is under way. */
@@ -105,6 +97,7 @@ export function openLogWriter(path?: string, bounds: Bounds = limits): LogWriter
     })
   }
 
+  /** Writes what waits, as far as it is taken within a moment. For the end of the process. */
   const flushSync = (): void => {
     const endMs = performance.now() + bounds.logFlushMs
     for (let line = next(); line; line = next()) {
@@ -116,7 +109,7 @@ export function openLogWriter(path?: string, bounds: Bounds = limits): LogWriter
   process.once('exit', flushSync)
 
   return {
-    write(line) {
+    write(line: string): void {
       const bytes = Buffer.from(line)
       if (queued + bytes.length > bounds.logQueueBytes) {
         dropped++
@@ -127,8 +120,10 @@ export function openLogWriter(path?: string, bounds: Bounds = limits): LogWriter
       pump()
     },
     flushSync,
+    /** Only one process may use this output: the workers of this one get outputs that end here. */
     alone: output.alone,
-    takeDropped() {
+    /** Lines dropped since the last call. */
+    takeDropped(): number {
       const count = dropped
       dropped = 0
       return count

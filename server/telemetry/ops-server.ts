@@ -14,10 +14,7 @@ export interface OpsSources {
   onError(error: unknown): void
 }
 
-export interface OpsServer {
-  readonly port: number
-  close(): Promise<void>
-}
+export type OpsServer = Awaited<ReturnType<typeof startOpsServer>>
 
 interface Page {
   readonly status: number
@@ -63,7 +60,7 @@ function write(response: ServerResponse, page: Page, headers: Record<string, str
   response.end(page.body)
 }
 
-export async function startOpsServer(host: string, port: number, sources: OpsSources): Promise<OpsServer> {
+export async function startOpsServer(host: string, port: number, sources: OpsSources) {
   const server = createServer(bounds, (request, response) => {
     if (request.method !== 'GET' && request.method !== 'HEAD') {
       write(response, json(405, { status: 'method not allowed' }), { Allow: 'GET, HEAD' })
@@ -90,7 +87,7 @@ export async function startOpsServer(host: string, port: number, sources: OpsSou
   return {
     port: (server.address() as AddressInfo).port,
     close: () =>
-      new Promise((resolve) => {
+      new Promise<void>((resolve) => {
         server.close(() => resolve())
         server.closeAllConnections()
       }),

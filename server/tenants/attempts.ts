@@ -9,17 +9,13 @@ export interface Attempt {
   giveBack(): void
 }
 
-export interface Attempts {
-  /** Throws where there were too many. Counted before the answer is known, so that many at once are no more than that. */
-  begin(who: string): Attempt
-}
-
 const windowS = 60
 
-export function createAttempts(nowMs: () => number, onTooMany: () => void): Attempts {
+export function createAttempts(nowMs: () => number, onTooMany: () => void) {
   const counts = new LRUCache<string, { window: number; count: number }>({ max: limits.keyAddresses })
   return {
-    begin(who) {
+    /** Throws where there were too many. Counted before the answer is known, so that many at once are no more than that. */
+    begin(who: string): Attempt {
       const window = Math.floor(nowMs() / (windowS * 1000))
       let seen = counts.get(who)
       if (seen?.window !== window) counts.set(who, (seen = { window, count: 0 }))

@@ -14,14 +14,9 @@ export interface TenantTerms {
   readonly linkQuota: number | null
 }
 
-export interface Directory {
-  /** Throws `not_found` where there is no such tenant. */
-  get(id: string): Promise<TenantTerms>
-  /** It has just been changed by this process. */
-  forget(id: string): void
-}
+export type Directory = ReturnType<typeof createDirectory>
 
-export function createDirectory(sql: Sql): Directory {
+export function createDirectory(sql: Sql) {
   const known = new LRUCache<string, TenantTerms>({ max: rememberedMax, ttl: rememberedMs })
   // Many ask at once; one question serves those that come meanwhile.
   const underWay = new Map<string, Promise<TenantTerms | undefined>>()
@@ -31,7 +26,8 @@ export function createDirectory(sql: Sql): Directory {
     return asked
   }
   return {
-    async get(id) {
+    /** Throws `not_found` where there is no such tenant. */
+    async get(id: string): Promise<TenantTerms> {
       const askedAtMs = performance.now()
       const remembered = known.get(id)
       if (remembered) return remembered
@@ -40,7 +36,8 @@ export function createDirectory(sql: Sql): Directory {
       known.set(id, tenant, { start: askedAtMs })
       return tenant
     },
-    forget(id) {
+    /** It has just been changed by this process. */
+    forget(id: string): void {
       known.delete(id)
       underWay.delete(id)
     },
