@@ -123,11 +123,19 @@ export function daemon({ pid: recorded, word, signals }: Traits): Daemon {
   }
 }
 
-/** It and its children. */
+/** Of these, the process, its children, theirs, and so on. */
+export function familyOf<T extends { readonly pid: number; readonly parent: number }>(
+  all: readonly T[],
+  pid: number,
+): T[] {
+  const children = all.filter(({ parent }) => parent === pid)
+  return [...all.filter((each) => each.pid === pid), ...children.flatMap((child) => familyOf(all, child.pid))]
+}
+
 export function family(pid: number): number[] {
   const table = spawnSync('ps', ['-axo', 'pid=,ppid='], { encoding: 'utf8' }).stdout.trim().split('\n')
-  const rows = table.map((row) => row.trim().split(/\s+/).map(Number))
-  return [pid, ...rows.filter(([, parent]) => parent === pid).map(([child]) => child as number)]
+  const all = table.map((row) => row.trim().split(/\s+/).map(Number)).map(([pid = 0, parent = 0]) => ({ pid, parent }))
+  return familyOf(all, pid).map((each) => each.pid)
 }
 
 export function signalAll(pids: readonly number[], signal: NodeJS.Signals): void {

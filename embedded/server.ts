@@ -28,15 +28,8 @@ export async function startServer(places: Places, env: NodeJS.ProcessEnv, urls: 
   const args = ['--disable-sigusr1', '--import', join(projectDir, 'server', 'node-version.js'), mainFile]
   // This very Node: its version has been checked.
   await launch({
-    ...{
-      name: 'The server',
-      file: process.execPath,
-      args,
-      cwd: projectDir,
-      env,
-      logFile: places.logFile,
-      detached: true,
-    },
+    ...{ name: 'The server', file: process.execPath, args, cwd: projectDir, env, detached: true },
+    logFile: places.logFile,
     begun: (pid) => writeJson(places.serverFile, { pid, ...urls } satisfies RunningServer),
     ready: () => isReady(urls),
     deadlineMs: 60_000,

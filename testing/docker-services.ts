@@ -62,21 +62,12 @@ const startPostgres = (password: string): Promise<StartedTestContainer> =>
     .withWaitStrategy(Wait.forLogMessage(/database system is ready to accept connections/, 2))
     .start()
 
-const startRedis = (password: string, databases: number): Promise<StartedTestContainer> =>
-  new GenericContainer(images.redis)
+function startRedis(password: string, databases: number): Promise<StartedTestContainer> {
+  const users = ['--requirepass', password, '--user', ...quicklinkUser(password)]
+  return new GenericContainer(images.redis)
     .withCopyFilesToContainer([{ source: join(projectDir, 'redis', 'redis.conf'), target: '/redis.conf' }])
-    .withCommand([
-      'redis-server',
-      '/redis.conf',
-      '--requirepass',
-      password,
-      '--user',
-      ...quicklinkUser(password),
-      '--databases',
-      String(databases),
-      '--save',
-      '',
-    ])
+    .withCommand(['redis-server', '/redis.conf', ...users, '--databases', String(databases), '--save', ''])
     .withExposedPorts(6379)
     .withWaitStrategy(Wait.forLogMessage(/Ready to accept connections/))
     .start()
+}

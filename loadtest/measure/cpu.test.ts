@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { familyOf, parsePs, parseStat, planCores } from './cpu.ts'
+import { familyOf } from '../../embedded/daemon.ts'
+import { parsePs, parseStat, planCores } from './cpu.ts'
 
 test('the name of a program may look like the fields behind it', () => {
   const line = '4211 (node) S 1 (x)) R 77 4211 4211 0 -1 4194304 9 0 0 0 250 50 7 8 20 0 11 0 123 456 789'

@@ -2,6 +2,7 @@
 import { execFileSync, spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
+import { familyOf } from '../../embedded/daemon.ts'
 import { onPath } from '../../embedded/redis-process.ts'
 
 export interface Usage {
@@ -32,13 +33,6 @@ export function parsePs(text: string): Usage[] {
       const seconds = clock.split(':').reduce((sum, part) => sum * 60 + Number(part), 0) + Number(days) * 86_400
       return { pid: Number(pid), parent: Number(parent), seconds }
     })
-}
-
-/** The process, its children, theirs, and so on. */
-export function familyOf(all: readonly Usage[], pid: number): Usage[] {
-  const mine = all.filter((each) => each.pid === pid)
-  const children = all.filter(({ parent }) => parent === pid)
-  return [...mine, ...children.flatMap((child) => familyOf(all, child.pid))]
 }
 
 const isLinux = process.platform === 'linux'
