@@ -1,5 +1,4 @@
 // The hit quota of one process, put together.
-import type { Router } from 'express'
 import { limits, type Config } from '../config.ts'
 import type { Breaker } from '../connections/breaker.ts'
 import { withDeadline } from '../connections/deadline.ts'
@@ -25,7 +24,7 @@ interface HitsDeps {
 
 interface Hits {
   readonly quota: HitQuota
-  readonly room: Router
+  readonly room: ReturnType<typeof hitsRouter>
   close(): Promise<void>
 }
 
