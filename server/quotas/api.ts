@@ -7,7 +7,7 @@ import type { Directory, TenantTerms } from '../tenants/directory.ts'
 import { countLinks } from './quota-store.ts'
 import type { RateLimit, Window } from '../rates/rate-limit.ts'
 import type { QuotaSync } from './quota-sync.ts'
-import { linkLimit } from './tenant-quota.ts'
+import { linkLimit, type TenantQuota } from './tenant-quota.ts'
 import type { Tiers } from '../tenants/tiers.ts'
 
 export interface UsageApiDeps {
@@ -15,6 +15,7 @@ export interface UsageApiDeps {
   readonly directory: Directory
   readonly tiers: Tiers
   readonly rateLimit: RateLimit
+  readonly quota: TenantQuota
   readonly quotaSync: QuotaSync
 }
 
@@ -32,7 +33,7 @@ export function usageRouter(deps: UsageApiDeps): Router {
     .route('/tenants/:id/quota/sync')
     .post(ownerOnly, async (request, response) => {
       const { id } = request.params
-      const synced = await deps.quotaSync.one(id).catch(couldNot)
+      const synced = await deps.quota.sync(id).catch(couldNot)
       if (!synced) throw new QuickLinkError('not_found', 'There is no such tenant.')
       sendJson(response, 200, synced)
     })

@@ -21,7 +21,7 @@ function replica() {
   const synced: string[] = []
   const quota = {
     hasGate: true,
-    sync: (tenant: string) => Promise.resolve((synced.push(tenant), { used: 0, before: null, after: 0 })),
+    syncIn: (_sql: Sql, tenant: string) => Promise.resolve(void synced.push(tenant)),
   } as unknown as TenantQuota
   return { synced, nightly: createQuotaSync(db, defaultTiers, quota).nightly }
 }
@@ -44,11 +44,10 @@ test('a night is one transaction for each tenant, and what one replica leaves be
   const diesAt = (victim: string | undefined) =>
     createQuotaSync(db, defaultTiers, {
       hasGate: true,
-      sync: async (tenant: string, sql: Sql) => {
+      syncIn: async (sql: Sql, tenant: string) => {
         if (tenant === victim) throw new Error('killed')
         const [row] = await sql.query<{ at: string }>('select now()::text as at')
         begun.push([tenant, row?.at])
-        return { used: 0, before: null, after: 0 }
       },
     } as unknown as TenantQuota).nightly()
   await expect(diesAt('bigger')).rejects.toThrow('killed')
@@ -77,7 +76,7 @@ test('a server of the version before goes on creating and deleting while it is r
 })
 
 test('a night that fails is another replica’s', async () => {
-  const broken = { hasGate: true, sync: () => Promise.reject(new Error('Redis is away')) } as unknown as TenantQuota
+  const broken = { hasGate: true, syncIn: () => Promise.reject(new Error('Redis is away')) } as unknown as TenantQuota
   await db.query(`update quota_nights set synced_at = '-infinity'`)
   await expect(createQuotaSync(db, defaultTiers, broken).nightly()).rejects.toThrow('away')
   expect(await replica().nightly()).toBe(true)

@@ -1,4 +1,4 @@
-// Syncs quotas: one or all on demand, and all of them every night, by one process of all replicas.
+// Syncs quotas: all of them on demand, and every night by one process of all replicas.
 import { limits } from '../config.ts'
 import type { Postgres, Sql } from '../connections/postgres.ts'
 import { removeDeleted } from '../tenants/store.ts'
@@ -6,13 +6,9 @@ import { tenantIds } from './quota-store.ts'
 import type { Synced, TenantQuota } from './tenant-quota.ts'
 import { tierNames, type Tiers } from '../tenants/tiers.ts'
 
-export type SyncedTenant = Synced & { readonly tenant: string }
-
 export interface QuotaSync {
-  /** undefined: no such tenant. */
-  one(tenant: string): Promise<SyncedTenant | undefined>
   /** All who have a quota. */
-  all(): Promise<SyncedTenant[]>
+  all(): Promise<Synced[]>
   /** True: it was due, and this process has done it, or the rest of it. */
   nightly(isStopping?: () => boolean): Promise<boolean>
 }
@@ -22,13 +18,13 @@ const nightlyLock = 7_105_003
 /** UTC: when most are asleep, and a day's figures are closed. */
 const nightlyHour = 3
 
-export function createQuotaSync(db: Postgres, tiers: Tiers, quota: TenantQuota): QuotaSync {
+export function createQuotaSync(
+  db: Postgres,
+  tiers: Tiers,
+  quota: Pick<TenantQuota, 'hasGate' | 'sync' | 'syncIn'>,
+): QuotaSync {
   // Their links may be millions, and nobody needs the number.
   const without = tierNames.filter((name) => tiers[name].links === null)
-  const one = async (tenant: string, sql?: Sql): Promise<SyncedTenant | undefined> => {
-    const synced = await quota.sync(tenant, sql)
-    return synced && { tenant, ...synced }
-  }
   const idsAfter = (sql: Sql, after: string, most: number): Promise<string[]> => tenantIds(sql, after, most, without)
 
   /** One tenant of the night. 'left': it is not due, or another process is at it. */
@@ -42,19 +38,18 @@ export function createQuotaSync(db: Postgres, tiers: Tiers, quota: TenantQuota):
       await sql.query('update quota_nights set synced_at = now(), night = null')
       return 'done'
     }
-    await one(id, sql)
+    await quota.syncIn(sql, id)
     await sql.query('update quota_nights set night = $1, reached = $2', [night.began, id])
     return 'more'
   }
 
   return {
-    one: (tenant) => one(tenant),
     async all() {
-      const items: SyncedTenant[] = []
+      const items: Synced[] = []
       for (let after: string | undefined = ''; after !== undefined;) {
         const ids = await idsAfter(db, after, page)
         for (const id of ids) {
-          const synced = await one(id)
+          const synced = await quota.sync(id)
           if (synced && items.length < limits.syncsListed) items.push(synced)
         }
         after = ids.length < page ? undefined : ids.at(-1)

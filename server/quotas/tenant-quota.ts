@@ -32,8 +32,7 @@ import type { RedisConnection } from '../connections/redis.ts'
 import type { Postgres, Sql } from '../connections/postgres.ts'
 import type { AskRedis } from '../connections/ask-redis.ts'
 import { QuickLinkError } from '../errors.ts'
-import { readTenant } from '../tenants/store.ts'
-import { beginGeneration, countLinks, type QuotaTerms } from './quota-store.ts'
+import { beginGeneration, countLinks, lockTenant, type QuotaTerms } from './quota-store.ts'
 import type { Tiers } from '../tenants/tiers.ts'
 
 /** How old a synced number may be when a refusal is believed: at most that long, a place that came free is overlooked. */
@@ -44,6 +43,7 @@ export const linkLimit = (tiers: Tiers, { tier, linkQuota }: Pick<QuotaTerms, 't
   linkQuota ?? tiers[tier].links
 
 export interface Synced {
+  readonly tenant: string
   /** Rows that count. */
   readonly used: number
   /** What Redis had and has; null without a number there. */
@@ -67,25 +67,6 @@ interface Reply {
   readonly generation: string
 }
 
-export interface TenantQuota {
-  /** One round trip. Never rejects: what the gate cannot say is left to Postgres. */
-  reserve(tenant: string): Promise<Place>
-  /** Throws `quota_exceeded` where the place was refused by a number that is believed; one that is not is synced first. */
-  heed(tenant: string, limit: number, place: Place): Promise<void>
-  /** Of a row that is locked: a place that a sync has overwritten is counted now. Never rejects. */
-  countIn(tenant: string, place: Place, generation: string | null): Promise<void>
-  /** Afterwards. What is not kept goes back, and what was wrong is synced; what Redis misses, the next sync finds. Never rejects. */
-  settle(tenant: string, place: Place, isKept: boolean): Promise<void>
-  /** A link is gone. Never rejects. */
-  refund(tenant: string, generation: string | null | undefined): Promise<void>
-  /** undefined: no such tenant. Rejects when Redis cannot be asked. `sql` is a transaction, where it is a part of one. */
-  sync(tenant: string, sql?: Sql): Promise<Synced | undefined>
-  /** To be thrown. */
-  exceeded(used: number, limit: number): QuickLinkError
-  /** False: there is no Redis, and Postgres decides alone. */
-  readonly hasGate: boolean
-}
-
 /** Numbers in Redis. */
 export interface Gate {
   readonly redis: Pick<RedisConnection, 'script' | 'connection'>
@@ -97,9 +78,9 @@ export interface Gate {
 export interface TenantQuotaDeps {
   readonly db: Postgres
   readonly tiers: Tiers
+  /** undefined: there is no Redis, and Postgres decides alone. */
   readonly gate: Gate | undefined
   readonly onExceeded: () => void
-  readonly nowMs?: () => number
 }
 
 const keysOf = (tenant: string, ...names: string[]): string[] => names.map((name) => `quota:tenant:${tenant}:${name}`)
@@ -129,123 +110,117 @@ export function loadScripts(redis: Pick<RedisConnection, 'script'>) {
 }
 
 interface Believed {
-  readonly connection: number
-  readonly generation: string
+  readonly connection: number | undefined
+  readonly generation: string | null
   readonly atMs: number
 }
 
-export function createTenantQuota(deps: TenantQuotaDeps): TenantQuota {
-  const { gate, onExceeded } = deps
-  const exceeded = (used: number, limit: number): QuickLinkError => {
-    onExceeded()
-    return new QuickLinkError('quota_exceeded', `This tenant has ${used} of ${limit} links: delete some first.`, {
-      members: { used, limit },
-    })
-  }
-  return gate ? withGate(deps, gate, exceeded) : withoutGate(deps, exceeded)
-}
+export class TenantQuota {
+  readonly #deps: TenantQuotaDeps
+  readonly #scripts: ReturnType<typeof loadScripts> | undefined
+  readonly #believed = new Map<string, Believed>()
+  readonly #syncing = new Map<string, Promise<unknown>>()
 
-const nothing = (): Promise<void> => Promise.resolve()
-
-function withoutGate({ db }: TenantQuotaDeps, exceeded: TenantQuota['exceeded']): TenantQuota {
-  return {
-    hasGate: false,
-    exceeded,
-    reserve: () => Promise.resolve({ generation: undefined, refusal: undefined, isAstray: false }),
-    heed: nothing,
-    countIn: nothing,
-    settle: nothing,
-    refund: nothing,
-    async sync(tenant, sql = db) {
-      if (!(await readTenant(sql, tenant))) return undefined
-      return { used: await countLinks(sql, tenant), before: null, after: null }
-    },
-  }
-}
-
-function withGate(
-  { db, tiers, nowMs = () => performance.now() }: TenantQuotaDeps,
-  gate: Gate,
-  exceeded: TenantQuota['exceeded'],
-): TenantQuota {
-  const { redis, ask } = gate
-  const scripts = loadScripts(redis)
-  const believed = new Map<string, Believed>()
-
-  const isBelieved = (tenant: string, reply: Reply, limit: number): boolean => {
-    const last = believed.get(tenant)
-    const isOurs = last?.connection === redis.connection && last.generation === reply.generation
-    return isOurs && gate.trusted() && nowMs() - last.atMs < believedMs && reply.limit === limit
+  constructor(deps: TenantQuotaDeps) {
+    this.#deps = deps
+    this.#scripts = deps.gate && loadScripts(deps.gate.redis)
   }
 
-  const syncIn = async (sql: Sql, tenant: string): Promise<(Synced & Pick<Believed, 'generation'>) | undefined> => {
-    const terms = await beginGeneration(sql, tenant)
-    const used = terms ? await countLinks(sql, tenant) : 0
-    const limit = terms ? linkLimit(tiers, terms) : null
-    const generation = terms?.generation ?? ''
-    const before = await ask(() => scripts.sync(tenant, used, limit, generation))
-    return terms && { used, before, after: limit === null ? null : used, generation }
+  get hasGate(): boolean {
+    return this.#scripts !== undefined
   }
 
-  const sync = async (tenant: string): Promise<Synced | undefined> => {
-    const [connection, atMs] = [redis.connection, nowMs()]
-    const synced = await db.transaction((sql) => syncIn(sql, tenant))
-    if (!synced) return undefined
-    const { generation, ...told } = synced
-    if (believed.size >= believedMax) believed.clear()
-    believed.set(tenant, { connection, generation, atMs })
-    return told
-  }
-
-  // Many are refused at once; one sync serves those that begin meanwhile.
-  const underWay = new Map<string, Promise<unknown>>()
-  const syncOnce = (tenant: string): Promise<unknown> => {
-    const running = underWay.get(tenant) ?? sync(tenant).finally(() => underWay.delete(tenant))
-    underWay.set(tenant, running)
-    return running
-  }
-
-  const reserve = async (tenant: string): Promise<Place> => {
-    const reply = await ask(() => scripts.reserve(tenant)).catch(() => undefined)
+  /** One round trip. Never rejects: what the gate cannot say is left to Postgres. */
+  async reserve(tenant: string): Promise<Place> {
+    const reply = await this.#ask((scripts) => scripts.reserve(tenant)).catch(() => undefined)
     const [generation, refusal] = reply?.fits ? [reply.generation, undefined] : [undefined, reply]
     return { generation, refusal, isAstray: false }
   }
 
-  const refund: TenantQuota['refund'] = async (tenant, generation) => {
-    if (generation) await ask(() => scripts.refund(tenant, 1, generation)).catch(() => undefined)
+  /** Throws `quota_exceeded` where the place was refused by a number that is believed; one that is not is synced first. */
+  async heed(tenant: string, limit: number, place: Place): Promise<void> {
+    if (place.refusal && !this.#isBelieved(tenant, place.refusal, limit)) {
+      await this.#syncOnce(tenant)
+      Object.assign(place, await this.reserve(tenant))
+    }
+    const { refusal } = place
+    if (refusal && this.#isBelieved(tenant, refusal, limit)) throw this.exceeded(refusal.used, limit)
   }
 
-  return {
-    hasGate: true,
-    exceeded,
-    reserve,
-    refund,
+  /** Of a row that is locked: a place that a sync has overwritten is counted now. Never rejects. */
+  async countIn(tenant: string, place: Place, generation: string | null): Promise<void> {
+    if (!this.hasGate || place.generation === generation) return
+    try {
+      const isCounted = generation !== null && (await this.#ask((scripts) => scripts.refund(tenant, -1, generation)))
+      if (isCounted) place.generation = generation
+      else place.isAstray = true
+    } catch {
+      // Nobody can say.
+    }
+  }
 
-    async heed(tenant, limit, place) {
-      if (place.refusal && !isBelieved(tenant, place.refusal, limit)) {
-        await syncOnce(tenant).catch(() => undefined)
-        Object.assign(place, await reserve(tenant))
-      }
-      if (!place.refusal || !isBelieved(tenant, place.refusal, limit)) return
-      throw exceeded(place.refusal.used, limit)
-    },
+  /** Afterwards. What is not kept goes back, and what was wrong is synced; what Redis misses, the next sync finds. Never rejects. */
+  async settle(tenant: string, place: Place, isKept: boolean): Promise<void> {
+    if (!isKept) await this.refund(tenant, place.generation)
+    if (place.isAstray) void this.#syncOnce(tenant)
+  }
 
-    async countIn(tenant, place, generation) {
-      if (place.generation === generation) return
-      try {
-        const isCounted = generation !== null && (await ask(() => scripts.refund(tenant, -1, generation)))
-        if (isCounted) place.generation = generation
-        else place.isAstray = true
-      } catch {
-        // Nobody can say.
-      }
-    },
+  /** A place is free again that was counted in this generation. Never rejects. */
+  async refund(tenant: string, generation: string | null | undefined): Promise<void> {
+    if (generation) await this.#ask((scripts) => scripts.refund(tenant, 1, generation)).catch(() => undefined)
+  }
 
-    async settle(tenant, place, isKept) {
-      if (!isKept) await refund(tenant, place.generation)
-      if (place.isAstray) void syncOnce(tenant).catch(() => undefined)
-    },
+  /** undefined: no such tenant. Rejects when Redis cannot be asked. */
+  async sync(tenant: string): Promise<Synced | undefined> {
+    const { db, gate } = this.#deps
+    const [connection, atMs] = [gate?.redis.connection, performance.now()]
+    const found = await db.transaction((sql) => this.syncIn(sql, tenant))
+    if (!found) return undefined
+    const { generation, ...synced } = found
+    if (this.#believed.size >= believedMax) this.#believed.clear()
+    this.#believed.set(tenant, { connection, generation, atMs })
+    return synced
+  }
 
-    sync: (tenant, sql) => (sql ? syncIn(sql, tenant) : sync(tenant)),
+  /** As a part of this transaction. */
+  async syncIn(sql: Sql, tenant: string): Promise<(Synced & { generation: string | null }) | undefined> {
+    const terms = await (this.hasGate ? beginGeneration(sql, tenant) : lockTenant(sql, tenant, false))
+    const used = terms ? await countLinks(sql, tenant) : 0
+    const limit = terms && this.hasGate ? linkLimit(this.#deps.tiers, terms) : null
+    const generation = terms?.generation ?? null
+    const before = this.hasGate
+      ? await this.#ask((scripts) => scripts.sync(tenant, used, limit, generation ?? ''))
+      : null
+    return terms && { tenant, used, before, after: limit === null ? null : used, generation }
+  }
+
+  /** To be thrown. */
+  exceeded(used: number, limit: number): QuickLinkError {
+    this.#deps.onExceeded()
+    return new QuickLinkError('quota_exceeded', `This tenant has ${used} of ${limit} links: delete some first.`, {
+      members: { used, limit },
+    })
+  }
+
+  async #ask<T>(work: (scripts: ReturnType<typeof loadScripts>) => Promise<T>): Promise<T> {
+    const [scripts, gate] = [this.#scripts, this.#deps.gate]
+    if (!scripts || !gate) throw new Error('There is no Redis')
+    return gate.ask(() => work(scripts))
+  }
+
+  #isBelieved(tenant: string, reply: Reply, limit: number): boolean {
+    const { gate } = this.#deps
+    const last = this.#believed.get(tenant)
+    const isOurs = last?.connection === gate?.redis.connection && last?.generation === reply.generation
+    const isYoung = last !== undefined && performance.now() - last.atMs < believedMs
+    return isOurs && isYoung && gate?.trusted() === true && reply.limit === limit
+  }
+
+  /** Many are refused at once; one sync serves those that begin meanwhile. Never rejects. */
+  #syncOnce(tenant: string): Promise<unknown> {
+    const sync = (): Promise<unknown> => this.sync(tenant).catch(() => undefined)
+    const running = this.#syncing.get(tenant) ?? sync().finally(() => this.#syncing.delete(tenant))
+    this.#syncing.set(tenant, running)
+    return running
   }
 }

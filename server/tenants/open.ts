@@ -13,7 +13,7 @@ import { createDirectory } from './directory.ts'
 import type { TierName } from './tiers.ts'
 import { usageRouter } from '../quotas/api.ts'
 import { createQuotaSync, startNights } from '../quotas/quota-sync.ts'
-import { createTenantQuota } from '../quotas/tenant-quota.ts'
+import { TenantQuota } from '../quotas/tenant-quota.ts'
 
 export interface Tenants {
   readonly admission: Admission
@@ -48,7 +48,7 @@ export function openTenants(config: Config, deps: TenantsDeps): Tenants {
     aggregatePerHour: config.rateLimitAggregatePerHour,
     onRefused: deps.onRateLimited,
   })
-  const quota = createTenantQuota({
+  const quota = new TenantQuota({
     db,
     tiers,
     gate: redis && ask && { redis, ask, trusted: shared.trusted },
@@ -59,13 +59,13 @@ export function openTenants(config: Config, deps: TenantsDeps): Tenants {
   return {
     admission: { directory, tiers, rateLimit, quota },
     rooms: [
-      usageRouter({ sql: databases.api, directory, tiers, rateLimit, quotaSync }),
+      usageRouter({ sql: databases.api, directory, tiers, rateLimit, quota, quotaSync }),
       tenantsRouter({
         sql: databases.api,
         async onChanged(tenant) {
           directory.forget(tenant)
           // Redis hears of it now if it can; if not, its next refusal is not believed.
-          await quotaSync.one(tenant).catch(() => undefined)
+          await quota.sync(tenant).catch(() => undefined)
         },
       }),
     ],
