@@ -86,7 +86,7 @@ module.exports = {
     door('prom-client', '^(server/telemetry/|loadtest/bench/probe-run)'),
     door('pino', '^server/telemetry/'),
     door('pino-pretty', '^server/telemetry/'),
-    door('express', '^server/((redirect|links|tenants|api)/|coherence/api\\.ts$|(quotas|hits)/api\\.ts$|app\\.ts$)'),
+    door('express', '^server/((redirect|links|tenants|api)/|coherence/api\\.ts$|(quotas|hits)/(api|open)\\.ts$)'),
     door(
       'lru-cache',
       '^server/(redirect/tier1|tenants/(keys|attempts|directory)|rates/(absent-codes|shared-absences))',
