@@ -13,7 +13,7 @@ import { Trust } from './coherence/trust.ts'
 import { createTruth, type Truth } from './coherence/truth.ts'
 import { Vouching } from './coherence/vouching.ts'
 import { changeSeen, limits, type Config } from './config.ts'
-import { Breaker } from './connections/breaker.ts'
+import { Breaker, type BreakerState } from './connections/breaker.ts'
 import { openDatabases } from './connections/databases.ts'
 import type { Sql } from './connections/postgres.ts'
 import { openRedis } from './connections/redis.ts'
@@ -55,14 +55,21 @@ async function compose(config: Config, deps: AppDeps, acquired: AsyncDisposableS
   // Postgres, and what is known of codes in this process.
   const databases = openDatabases(config, (err) => log.debug({ err }, 'a Postgres connection broke'))
   acquired.defer(databases.close)
-  const breakers = {
-    redis: openBreaker(config, 'redis', config.breakerOpenMs, deps),
-    postgres: openBreaker(config, 'postgres', config.dbBreakerOpenMs, deps),
+  const breakerOf = (dependency: 'redis' | 'postgres', openMs: number): Breaker => {
+    const onState = (state: BreakerState): void => {
+      metrics.breaker(dependency, state)
+      log.info({ dependency, state }, `the breaker of ${dependency} is ${state.replace('_', ' ')}`)
+    }
+    metrics.breaker(dependency, 'closed')
+    const { breakerFailures: failures, breakerWindowMs: windowMs } = config
+    const breaker = new Breaker({ failures, windowMs, openMs, onState })
+    acquired.defer(() => breaker.shutdown())
+    return breaker
   }
-  acquired.defer(() => {
-    breakers.redis.shutdown()
-    breakers.postgres.shutdown()
-  })
+  const breakers = {
+    redis: breakerOf('redis', config.breakerOpenMs),
+    postgres: breakerOf('postgres', config.dbBreakerOpenMs),
+  }
   const minting = boot.then((booted) => preparation(config, log, booted))
   const truth = createTruth(databases.redirects, databases.passes)
   const { behindMs, livesMs, graceMs } = changeSeen(config)
@@ -279,22 +286,4 @@ function openShared(config: Config, { metrics, log }: AppDeps, { sql, breaker, t
   const onWarmed = (links: number): void => log.info({ links }, 'Redis was empty and has the most wanted links again')
   const warmer = new Warmer({ cache, truth, trusted, codes, onWarmed })
   return { redis, cache, trust, trusted, popularity, warmer, hitCounters: createHitCounters(redis, ask) }
-}
-
-function openBreaker(
-  config: Config,
-  dependency: 'redis' | 'postgres',
-  openMs: number,
-  { metrics, log }: AppDeps,
-): Breaker {
-  metrics.breaker(dependency, 'closed')
-  return new Breaker({
-    failures: config.breakerFailures,
-    windowMs: config.breakerWindowMs,
-    openMs,
-    onState: (state) => {
-      metrics.breaker(dependency, state)
-      log.info({ dependency, state }, `the breaker of ${dependency} is ${state.replace('_', ' ')}`)
-    },
-  })
 }

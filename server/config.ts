@@ -17,33 +17,21 @@ interface Setting<T> {
   readonly why: string
 }
 
-const setting = <T>(schema: z.ZodType<T>, fallback: string | undefined, why: string): Setting<T> => ({
-  schema,
-  fallback,
-  why,
-})
+const setting = <T>(schema: z.ZodType<T>, fallback: string | undefined, why: string) => ({ schema, fallback, why })
 
-const whole = (fallback: number, min: number, max: number, why: string): Setting<number> =>
-  setting(
-    z
-      .string()
-      .regex(/^\d+$/, `must be a whole number from ${min} to ${max}`)
-      .transform(Number)
-      .refine((n) => n >= min && n <= max, `must be a whole number from ${min} to ${max}`),
-    String(fallback),
-    why,
-  )
-
-const share = (fallback: number, max: number, why: string): Setting<number> =>
-  setting(
-    z
-      .string()
-      .regex(/^(\d+(\.\d+)?|\.\d+)$/, `must be a number from 0 to ${max}`)
-      .transform(Number)
-      .refine((n) => n <= max, `must be a number from 0 to ${max}`),
-    String(fallback),
-    why,
-  )
+const number = (form: RegExp, what: string, fallback: number, [min, max]: [number, number], why: string) => {
+  const must = `must be a ${what} from ${min} to ${max}`
+  const within = z
+    .string()
+    .regex(form, must)
+    .transform(Number)
+    .refine((n) => n >= min && n <= max, must)
+  return setting(within, String(fallback), why)
+}
+const whole = (fallback: number, min: number, max: number, why: string) =>
+  number(/^\d+$/, 'whole number', fallback, [min, max], why)
+const share = (fallback: number, max: number, why: string) =>
+  number(/^(\d+(\.\d+)?|\.\d+)$/, 'number', fallback, [0, max], why)
 
 const oneOf = <const T extends string>(words: readonly [T, ...T[]], fallback: T | undefined, why: string): Setting<T> =>
   setting(z.enum(words, `must be one of: ${words.join(', ')}`), fallback, why)

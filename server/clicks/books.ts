@@ -40,17 +40,13 @@ export const none: Progress = { accepted: 0, dropped: 0, persisted: 0 }
 type Counted = 'accepted' | 'dropped' | 'persisted'
 const counted: readonly Counted[] = ['accepted', 'dropped', 'persisted']
 
-export interface ClickBooks {
-  note(report: ClicksReport): void
-  /** Since this process began. */
-  totals(): Readonly<Record<Counted, number>>
-}
+export type ClickBooks = ReturnType<typeof createClickBooks>
 
-export function createClickBooks(onCounted: (what: Counted, clicks: number) => void): ClickBooks {
+export function createClickBooks(onCounted: (what: Counted, clicks: number) => void) {
   const spools = new Map<string, Record<Counted, number>>()
   const sums = { accepted: 0, dropped: 0, persisted: 0 }
   return {
-    note({ spool, progress, closed }) {
+    note({ spool, progress, closed }: ClicksReport): void {
       const known = spools.get(spool) ?? { ...(progress.base ?? none) }
       for (const what of counted) {
         const more = Math.max(0, progress[what] - known[what])
@@ -61,6 +57,7 @@ export function createClickBooks(onCounted: (what: Counted, clicks: number) => v
       if (closed) spools.delete(spool)
       else spools.set(spool, known)
     },
-    totals: () => ({ ...sums }),
+    /** Since this process began. */
+    totals: (): Readonly<Record<Counted, number>> => ({ ...sums }),
   }
 }

@@ -1,7 +1,7 @@
 // Indexes of tables that may be large already. A migration would hold off all who write until it is done, so they are built
 // beside the work, by one process of all, after the start. Whoever uses one does without until it is there.
-import pg from 'pg'
-import { sqlState } from './postgres.ts'
+import type pg from 'pg'
+import { inSession, sqlState } from './postgres.ts'
 
 export interface IndexSpec {
   readonly name: string
@@ -19,18 +19,9 @@ export interface IndexOptions {
 const indexLock = 7_105_004
 
 /** Those that were built. Rejects with what hindered the first; one that was begun and not finished is begun anew. */
-export async function buildIndexes(options: IndexOptions, choose: Choose): Promise<string[]> {
-  const client = new pg.Client({
-    connectionString: options.url,
-    application_name: 'quicklink-indexes',
-    connectionTimeoutMillis: options.connectMs,
-    query_timeout: options.buildMs,
-    keepAlive: true,
-  })
-  client.on('error', () => undefined)
-  const built: string[] = []
-  try {
-    await client.connect()
+export function buildIndexes({ buildMs, ...options }: IndexOptions, choose: Choose): Promise<string[]> {
+  return inSession({ ...options, name: 'quicklink-indexes', queryMs: buildMs }, async (client) => {
+    const built: string[] = []
     const { rows } = await client.query<{ mine: boolean }>(`select pg_try_advisory_lock(${indexLock}) as mine`)
     if (!rows[0]?.mine) return built
     for (const { name, definition } of await choose((extension) => addExtension(client, extension))) {
@@ -41,10 +32,7 @@ export async function buildIndexes(options: IndexOptions, choose: Choose): Promi
       built.push(name)
     }
     return built
-  } finally {
-    // Ends the session, and with it the lock.
-    await client.end().catch(() => undefined)
-  }
+  })
 }
 
 /** Which indexes there should be; it may depend on what this Postgres has. */

@@ -11,10 +11,6 @@ interface Waiting<K, V> {
   readonly reject: (error: unknown) => void
 }
 
-export interface MicroBatch<K, V> {
-  get(key: K): Promise<V>
-}
-
 interface Bounds {
   readonly maxKeys: number
   readonly maxInFlight: number
@@ -22,7 +18,7 @@ interface Bounds {
 }
 
 /** `load` answers in the order of its keys. */
-export function microBatch<K, V>(load: (keys: K[]) => Promise<readonly V[]>, bounds: Bounds): MicroBatch<K, V> {
+export function microBatch<K, V>(load: (keys: K[]) => Promise<readonly V[]>, bounds: Bounds) {
   let queue: Waiting<K, V>[] = []
   let inFlight = 0
   let scheduled = false
@@ -50,7 +46,7 @@ export function microBatch<K, V>(load: (keys: K[]) => Promise<readonly V[]>, bou
   }
 
   return {
-    get(key) {
+    get(key: K): Promise<V> {
       if (queue.length >= bounds.maxQueued) return Promise.reject(new Overloaded('too many lookups are waiting'))
       return new Promise<V>((resolve, reject) => {
         queue.push({ key, resolve, reject })

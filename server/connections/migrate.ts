@@ -2,9 +2,9 @@
 // start puts into the database. The lock belongs to the session, so a process that dies gives it back.
 import { fileURLToPath } from 'node:url'
 import { runner } from 'node-pg-migrate'
-import pg from 'pg'
+import type pg from 'pg'
 import { pause } from './pause.ts'
-import { sqlOf, withOptions, type Sql } from './postgres.ts'
+import { inSession, sqlOf, type Sql } from './postgres.ts'
 
 export interface DatabaseLockOptions {
   readonly url: string
@@ -20,25 +20,16 @@ const lockRetryMs = 100
 const longestStepMs = 15 * 60_000
 
 /** Migrates, then runs `work` in a transaction, both while no other process does. */
-export async function withDatabaseLock<T>(options: DatabaseLockOptions, work: (sql: Sql) => Promise<T>): Promise<T> {
-  const client = new pg.Client({
-    connectionString: withOptions(options.url),
-    application_name: 'quicklink boot',
-    connectionTimeoutMillis: options.connectMs,
-    query_timeout: longestStepMs,
-    keepAlive: true,
-  })
-  // Without a listener, a connection that breaks between two statements would end the process.
-  client.on('error', () => undefined)
-  try {
-    await client.connect()
+export function withDatabaseLock<T>(options: DatabaseLockOptions, work: (sql: Sql) => Promise<T>): Promise<T> {
+  return inSession({ ...options, name: 'quicklink boot', queryMs: longestStepMs }, async (client) => {
     await takeLock(client)
     await migrate(client, options.onInfo)
-    return await inTransaction(client, work)
-  } finally {
-    // Ends the session, and with it the lock.
-    await client.end().catch(() => undefined)
-  }
+    await client.query('begin')
+    const result = await work(sqlOf(client))
+    // After an error the session ends, which rolls back.
+    await client.query('commit')
+    return result
+  })
 }
 
 // Asked again and again instead of waiting inside Postgres, where a dead connection would not be noticed.
@@ -67,12 +58,4 @@ async function migrate(client: pg.Client, onInfo: (message: string) => void): Pr
     logger: { debug: quiet, info: quiet, warn: onInfo, error: onInfo },
   })
   for (const { name } of applied) onInfo(`migrated the database: ${name}`)
-}
-
-async function inTransaction<T>(client: pg.Client, work: (sql: Sql) => Promise<T>): Promise<T> {
-  await client.query('begin')
-  const result = await work(sqlOf(client))
-  // After an error the session ends, which rolls back.
-  await client.query('commit')
-  return result
 }

@@ -114,6 +114,33 @@ export function openPostgres(options: PostgresOptions): Postgres {
   }
 }
 
+interface SessionOptions {
+  readonly url: string
+  readonly name: string
+  readonly connectMs: number
+  /** For a statement. */
+  readonly queryMs: number
+}
+
+/** A connection of its own, for what takes long or holds a lock: the end of the session gives that back. */
+export async function inSession<T>(options: SessionOptions, work: (client: pg.Client) => Promise<T>): Promise<T> {
+  const client = new pg.Client({
+    connectionString: withOptions(options.url),
+    application_name: options.name,
+    connectionTimeoutMillis: options.connectMs,
+    query_timeout: options.queryMs,
+    keepAlive: true,
+  })
+  // Without a listener, a connection that breaks between two statements would end the process.
+  client.on('error', () => undefined)
+  try {
+    await client.connect()
+    return await work(client)
+  } finally {
+    await client.end().catch(() => undefined)
+  }
+}
+
 export const sqlOf = (client: pg.Pool | pg.ClientBase): Sql => ({
   async query<T>(text: string, values: readonly unknown[] = [], name?: string) {
     const statement = { text, values: [...values], ...(name === undefined ? {} : { name }) }

@@ -1,7 +1,7 @@
 // What a visitor sees instead of a redirect: a small page in a browser, problem+json for everyone else. Each is put together
 // once, for both writers: the fields for `writeHead`, and all the bytes for the raw socket.
 import { STATUS_CODES, type IncomingMessage, type ServerResponse } from 'node:http'
-import { QuickLinkError, toProblem, unavailable } from '../errors.ts'
+import { QuickLinkError, toProblem, unavailable, type ErrorCode } from '../errors.ts'
 import { tailOf } from './prepared.ts'
 
 interface Rendered {
@@ -92,37 +92,27 @@ const pageText = (title: string, detail: string): string => `<!doctype html>
 <h1>${title}</h1><p>${detail}</p></html>
 `
 
-/** The last one is kept: who asks again within the second is told the same. */
-function perSecond(errorFor: (retryAfterS: number) => QuickLinkError): (retryAfterS: number) => Page {
+/** With the seconds to wait. The last one is kept: who asks again within the second is told the same. */
+function perSecond(code: ErrorCode, detail: string): (retryAfterS: number) => Page {
   let said = -1
   let page: Page | undefined
   return (retryAfterS) => {
     if (said !== retryAfterS) page = undefined
     said = retryAfterS
-    return (page ??= Page.of(errorFor(retryAfterS)))
+    return (page ??= Page.of(new QuickLinkError(code, detail, { retryAfterS })))
   }
 }
+const unable = (detail: string): Page => Page.of(unavailable(detail))
 
 export const notFound = Page.of(new QuickLinkError('not_found', 'There is no link with this address.'))
 export const tooManyAbsent = perSecond(
-  (retryAfterS) =>
-    new QuickLinkError('rate_limited', 'Too many addresses without a link were asked for. Please wait a minute.', {
-      retryAfterS,
-    }),
+  'rate_limited',
+  'Too many addresses without a link were asked for. Please wait a minute.',
 )
-export const cannotSay = Page.of(
-  unavailable('This link cannot be looked up at the moment. Please try again in a moment.'),
-)
-export const overloaded = Page.of(
-  unavailable('Too many links are being looked up at the moment. Please try again in a moment.'),
-)
-export const usedUp = perSecond(
-  (retryAfterS) =>
-    new QuickLinkError('hits_used_up', 'This link works again at the beginning of the next month.', { retryAfterS }),
-)
-export const ungrantable = Page.of(
-  unavailable('It cannot be said at the moment whether this link has hits left. Please try again.'),
-)
+export const cannotSay = unable('This link cannot be looked up at the moment. Please try again in a moment.')
+export const overloaded = unable('Too many links are being looked up at the moment. Please try again in a moment.')
+export const usedUp = perSecond('hits_used_up', 'This link works again at the beginning of the next month.')
+export const ungrantable = unable('It cannot be said at the moment whether this link has hits left. Please try again.')
 export const unfit = Page.of(new QuickLinkError('internal', 'This link is not a URL that a redirect can carry.'))
 export const broken = Page.of(new QuickLinkError('internal', 'The server could not look this link up.'))
 export const wrongMethod = Page.of(
