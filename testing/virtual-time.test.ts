@@ -43,6 +43,17 @@ it('keeps its timers to itself: outside of a run they are the real ones', async 
   expect(await outside).toBe('came')
 })
 
+it('stands still while a real question is asked, and goes on when it is answered', async () => {
+  const time = new VirtualTime(1)
+  const seen: string[] = []
+  await time.run(async () => {
+    setTimeout(() => void time.outside(() => promised.setTimeout(20, 'answer')).then((answer) => seen.push(answer)), 5)
+    setTimeout(() => seen.push('next'), 6)
+    await time.runUntil(10)
+  })
+  expect(seen).toEqual(['answer', 'next'])
+})
+
 it.each<[string, () => unknown]>([
   ['a timer of node:timers', () => timerOfModule(nothing, 1)],
   ['an interval of node:timers', () => clearInterval(intervalOfModule(nothing, 1))],

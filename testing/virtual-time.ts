@@ -24,6 +24,8 @@ export class VirtualTime {
   #order = 0
   #events: Event[] = []
   #intruder: Error | undefined
+  /** Real questions that are not answered yet. */
+  #asking = 0
 
   constructor(seed: number) {
     this.random = random(seed)
@@ -51,13 +53,24 @@ export class VirtualTime {
     return new Promise((resolve) => this.at(this.nowMs + ms, resolve))
   }
 
+  /** A question to a real server: time stands still until it is answered, so that it takes none. */
+  async outside<T>(ask: () => Promise<T>): Promise<T> {
+    this.#asking++
+    try {
+      return await running.exit(ask)
+    } finally {
+      this.#asking--
+    }
+  }
+
   note(what: string): void {
     this.trace.push(`${this.nowMs} ${what}`)
   }
 
   async runUntil(endMs: number): Promise<void> {
     for (;;) {
-      await new Promise((resolve) => running.exit(() => realImmediate(resolve)))
+      do await new Promise((resolve) => running.exit(() => realImmediate(resolve)))
+      while (this.#asking > 0)
       this.#check()
       const next = this.#events[0]
       if (next === undefined || next.atMs > endMs) break

@@ -1,19 +1,22 @@
 // A world of processes, one Redis and one Postgres in virtual time, for the model test of hits. The processes run the real
-// hit quota; what stands behind the sockets is modelled, and so are the sockets: a request or a reply may be lost, and a
-// command may be carried out long after its asker has given up.
+// hit quota, and the real scripts in a real Redis. Postgres is modelled, and so are the sockets: a request or a reply may be
+// lost, and a command may be carried out long after its asker has given up.
 // Long because all that happens to a hit happens in one world.
 import { pause } from '../connections/pause.ts'
+import type { RedisConnection } from '../connections/redis.ts'
 import type { Code, Link } from '../link.ts'
 import type { VirtualTime } from '../../testing/virtual-time.ts'
 import { DatabaseClock } from './database-clock.ts'
-import type { HitCounters, HitTerms } from './hit-counters.ts'
+import { counterKey, createHitCounters } from './hit-counters.ts'
 import { HitQuota } from './hit-quota.ts'
 import { createHitSupply } from './hit-supply.ts'
 import type { Grant, Granted, Step as GrantStep } from './store.ts'
 
 export interface Flaws {
-  /** Whatever is in Redis is believed. */
+  /** Whatever is in Redis is believed: all servers look the same. */
   readonly noRunCheck?: boolean
+  /** A script does something else. */
+  readonly script?: (lua: string) => string
   /** The Redis client sends again what was not answered. */
   readonly resends?: boolean
   /** Hits are handed out before they are known to be granted. */
@@ -33,21 +36,21 @@ export interface Step {
   readonly amount: number
 }
 
-interface Counter {
-  left: number
-  owner: string
-  version: number
-  limit: number
-  granted: number
-  /** Which server it was made by. */
-  run: number
-}
-
 const answerMs = 5
 const deadlineMs = 50
 const beforeMonthEndMs = 1500
 const monthEndsMs = Date.UTC(2027, 0, 1)
-const code = 'abc' as Code
+/** Of the scripts' arguments. */
+const [linkIdArg, lifeArg] = [2, 7]
+const keysOf = (of: string): string[] =>
+  ['2026-12', '2027-01'].flatMap((month) => [counterKey(of, month), `${counterKey(of, month)}:of`])
+const copyLua = `
+for i, key in ipairs(KEYS) do
+  if redis.call('EXISTS', key) == 1 then redis.call('COPY', key, ARGV[i], 'REPLACE') else redis.call('UNLINK', ARGV[i]) end
+end`
+
+/** Each has a code of its own: a search that is interrupted may still go on beside the next one. */
+let worlds = 0
 
 type Fate = 'fine' | 'never sent' | 'reply lost' | 'late'
 
@@ -56,19 +59,33 @@ export class World {
   readonly granted = new Map<string, number>()
   readonly #flaws: Flaws
   readonly #time: VirtualTime
+  readonly #code = `world-${++worlds}` as Code
+  readonly #keys = keysOf(this.#code)
+  /** Of a code that nobody asks for. */
+  readonly #kept = keysOf(`${this.#code}-kept`)
   #link: Link
-  #redis = { run: 1, counters: new Map<string, Counter>() }
-  #snapshot: Map<string, Counter> | undefined
-  #runs = 1
+  readonly #redis: RedisConnection
+  /** Which start of Redis it is: every connection is one to this. */
+  #run = 1
+  #hasSnapshot = false
   #lossyUntilMs = 0
   #noPostgresUntilMs = 0
   #processes: { quota: HitQuota; prepare: () => Promise<void>; alive: boolean }[] = []
 
-  constructor(time: VirtualTime, processes: number, limit: number, flaws: Flaws) {
+  constructor(time: VirtualTime, redis: RedisConnection, limit: number, flaws: Flaws) {
     this.#time = time
+    this.#redis = redis
     this.#flaws = flaws
-    this.#link = { code, id: 1, url: 'https://a/', permanent: false, expiresAtS: null, monthlyHits: limit, version: 1 }
-    for (let n = 0; n < processes; n++) this.#processes.push(this.#process())
+    this.#link = {
+      code: this.#code,
+      id: 1,
+      url: 'https://a/',
+      permanent: false,
+      expiresAtS: null,
+      monthlyHits: limit,
+      version: 1,
+    }
+    for (let n = 0; n < 4; n++) this.#processes.push(this.#process())
   }
 
   get #nowMs(): number {
@@ -83,7 +100,6 @@ export class World {
   }
 
   async do({ what, which, amount }: Step): Promise<void> {
-    const redis = this.#redis
     const target = this.#processes[which % this.#processes.length]!
     switch (what) {
       case 'hits':
@@ -93,15 +109,20 @@ export class World {
         for (let n = 0; n < amount; n++) this.#look(target)
         break
       case 'evict':
+        await this.#real((redis) => redis.unlink([this.#keys[amount % this.#keys.length]!]))
+        break
       case 'flush':
-        redis.counters.clear()
+        await this.#real((redis) => redis.unlink(this.#keys))
         break
       case 'snapshot':
-        this.#snapshot = structuredClone(redis.counters)
+        this.#hasSnapshot = true
+        await this.#copy(this.#keys, this.#kept)
         break
       case 'restore':
+        if (!this.#hasSnapshot) break
         // A restart with older data, or a replica that lagged and is promoted: connections are made anew.
-        if (this.#snapshot) this.#redis = { run: ++this.#runs, counters: structuredClone(this.#snapshot) }
+        this.#run++
+        await this.#copy(this.#kept, this.#keys)
         break
       case 'kill':
         target.alive = false
@@ -152,16 +173,23 @@ export class World {
     return (['fine', 'fine', 'never sent', 'reply lost', 'late'] as const)[Math.floor(this.#time.random() * 5)]!
   }
 
+  #real<T>(work: (redis: RedisConnection) => Promise<T>): Promise<T> {
+    return this.#time.outside(() => work(this.#redis))
+  }
+  #copy(from: readonly string[], to: readonly string[]): Promise<unknown> {
+    return this.#real((redis) => redis.script('qlTestCopy', copyLua)(from, to))
+  }
+
   /** A command over a socket. */
-  async #send<T>(run: () => T, resends = false): Promise<T> {
+  async #send<T>(run: () => T | Promise<T>, resends = false): Promise<T> {
     const fate = this.#fate()
     await pause(this.#time.random() * answerMs)
     if (fate === 'fine') {
-      const answer = run()
+      const answer = await run()
       await pause(this.#time.random() * answerMs)
       return answer
     }
-    if (fate === 'reply lost') run()
+    if (fate === 'reply lost') await run()
     if (fate === 'late')
       setTimeout(
         () => void new Promise((resolve) => void resolve(run())).catch(() => undefined),
@@ -173,12 +201,7 @@ export class World {
   }
 
   #process() {
-    let known = 0
-    const prepare = async (): Promise<void> => {
-      await pause(this.#time.random() * answerMs)
-      known = this.#redis.run
-    }
-    const counters = this.#counters(() => known)
+    const counters = createHitCounters(this.#connection(), (work) => work())
     const clock = new DatabaseClock(
       () => performance.now(),
       () => this.#databaseMs,
@@ -190,8 +213,8 @@ export class World {
     const quota = new HitQuota({
       supply, clock, nowMs, bounds, whenUngrantable: 'reject', onRejected: quiet, onUngranted: quiet,
     }) // prettier-ignore
-    void prepare()
-    return { quota, prepare, alive: true }
+    void counters.prepare()
+    return { quota, prepare: counters.prepare, alive: true }
   }
 
   /** What a pass does, every now and then. */
@@ -203,68 +226,30 @@ export class World {
     await Promise.all(this.#processes.map(({ quota }) => quota.close()))
   }
 
-  #counters(known: () => number): Pick<HitCounters, 'take' | 'giveBack' | 'left'> {
-    const { resends, inherits } = this.#flaws
-    const ownerOf = ({ linkId }: HitTerms): string => (inherits ? 'anyone' : String(linkId))
-    // What is under way on a connection does not reach the server of the next one.
-    const onConnection = <T>(run: number, work: () => T): T => {
-      if (run !== this.#redis.run) throw new Error('the connection was lost')
-      return work()
-    }
+  #connection(): Parameters<typeof createHitCounters>[0] {
+    const { resends, inherits, noRunCheck, script = (lua: string) => lua } = this.#flaws
+    const runNow = (): number => this.#run
     return {
-      take: (terms, month, add) => {
-        const run = known()
-        if (run !== this.#redis.run) return Promise.resolve('refused')
-        return this.#send(() => onConnection(run, () => this.#take(ownerOf(terms), run, terms, month, add)), resends)
+      ready: true,
+      get connection() {
+        return runNow()
       },
-      left: (_code, linkId, month) =>
-        this.#send(() => {
-          const held = this.#redis.counters.get(month)
-          return this.#isOf(held, inherits ? 'anyone' : String(linkId), known()) ? held.left : 0
-        }),
-      giveBack: (terms, month, units) => {
-        const run = known()
-        if (run !== this.#redis.run) return Promise.resolve(false)
-        const back = (): boolean => {
-          const held = this.#redis.counters.get(month)
-          if (!this.#isOf(held, ownerOf(terms), run) || held.limit !== terms.limit) return false
-          held.left += units
-          return true
-        }
-        return this.#send(() => onConnection(run, back), resends)
+      info: async () => {
+        await pause(this.#time.random() * answerMs)
+        return `run_id:run${noRunCheck ? 0 : this.#run}\nmaster_replid:1`
+      },
+      script: (name, lua) => (keys, args) => {
+        const run = this.#run
+        const ofAnyone = inherits ? args.with(linkIdArg, 0) : args
+        // Time that is not real must end no key.
+        const timeless = args.length > lifeArg ? ofAnyone.with(lifeArg, 600_000) : ofAnyone
+        return this.#send(() => {
+          // What is under way on a connection does not reach the server of the next one.
+          if (run !== this.#run) throw new Error('the connection was lost')
+          return this.#real((redis) => redis.script(name, script(lua))(keys, timeless))
+        }, resends)
       },
     }
-  }
-
-  #isOf(held: Counter | undefined, owner: string, run: number): held is Counter {
-    return held?.owner === owner && (held.run === run || this.#flaws.noRunCheck === true)
-  }
-
-  #take(
-    owner: string,
-    run: number,
-    { version, limit }: HitTerms,
-    month: string,
-    add?: { units: number; granted: number },
-  ) {
-    const { counters } = this.#redis
-    const found = counters.get(month)
-    let held = this.#isOf(found, owner, run) ? found : undefined
-    let surplus = 0
-    if (held && held.limit !== limit && version > held.version) {
-      surplus = held.left
-      held = undefined
-    }
-    if (!held) {
-      counters.delete(month)
-      if (!add) return { units: 0, granted: -1, surplus }
-      held = { left: 0, owner, run, version, limit, granted: 0 }
-      counters.set(month, held)
-    }
-    if (add) Object.assign(held, { left: held.left + add.units, granted: add.granted })
-    const units = Math.min(held.left, Math.max(1, Math.min(100, held.left >> 5)))
-    held.left -= units
-    return { units, granted: held.granted, surplus }
   }
 
   #postgres() {

@@ -3,7 +3,9 @@
 // failure prints its seed and script. testing/search.ts says how to look
 // further.
 import fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
+import type { RedisConnection } from '../connections/redis.ts'
+import { connectRedis, freshRedis } from '../../testing/services.ts'
 import { fixedSeed, search, searches } from '../../testing/search.ts'
 import { VirtualTime } from '../../testing/virtual-time.ts'
 import { World, type Flaws, type Step } from './hits.model.stub.ts'
@@ -50,13 +52,18 @@ const script = fc
   )
   .map(([many, events, classic]): Step[] => [...many, ...events, ...classic].sort((a, b) => a.atMs - b.atMs))
 
+let redis: RedisConnection
+beforeAll(async () => {
+  redis = await connectRedis(await freshRedis())
+})
+
 interface Told {
   readonly served: number
   readonly problem: string | undefined
 }
 
 async function tell(time: VirtualTime, steps: readonly Step[], flaws: Flaws): Promise<Told> {
-  const world = new World(time, 4, limit, flaws)
+  const world = new World(time, redis, limit, flaws)
   for (const step of steps) time.at(step.atMs, () => void world.do(step))
   const pass = (): void => {
     void world.passes()
@@ -137,6 +144,11 @@ describe('hits', () => {
     ['resent commands that were not answered', { resends: true }],
     ['spent hits before they were granted', { spendsFirst: true }],
     ['left a code the counter of its predecessor', { inherits: true }],
+    ['gave a bundle and did not count it down', { script: (lua) => lua.replace('if bundle > 0', 'if false') }],
+    [
+      'gave back what was left of other terms, and kept it',
+      { script: (lua) => lua.replace('ours, surplus = false, left', 'surplus = left') },
+    ],
   ])(
     'would be served too often if one %s: the search finds it',
     async (_, flaws) => {
