@@ -42,12 +42,6 @@ export async function buildArgs(): Promise<NodeJS.ProcessEnv> {
   return { VERSION: version, ...(hash ? { COMMIT: hash } : {}) }
 }
 
-interface Reached {
-  readonly service: string
-  readonly host: string
-  readonly port: number
-}
-
 interface Settled {
   readonly services: Readonly<
     Record<string, { environment?: Record<string, string>; ports?: { host_ip?: string; published?: string }[] }>
@@ -55,7 +49,7 @@ interface Settled {
 }
 
 /** As compose understands it, the file .env and overrides included. */
-async function settled(): Promise<{ readonly url: string; readonly reached: readonly Reached[] }> {
+async function settled() {
   const { services } = JSON.parse(await composed(['config', '--format', 'json'])) as Settled
   const reached = Object.entries(services).flatMap(([service, { ports }]) =>
     (ports ?? []).map(({ host_ip, published }) => ({ service, host: host_ip ?? '0.0.0.0', port: Number(published) })),

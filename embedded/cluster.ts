@@ -64,16 +64,9 @@ async function builtinLocale({ binDir }: Cluster): Promise<string[]> {
   return major < 17 ? [] : ['--locale-provider=builtin', '--builtin-locale=C.UTF-8']
 }
 
-interface LockFile {
-  readonly pid: number
-  readonly port: number
-  readonly status: string
-}
-
-function lockFile(dataDir: string): LockFile | undefined {
+function lockFile(dataDir: string) {
   const lines = readText(join(dataDir, 'postmaster.pid'))?.split('\n')
-  if (!lines) return undefined
-  return { pid: Number(lines[0]), port: Number(lines[3]), status: (lines[7] ?? '').trim() }
+  return lines && { pid: Number(lines[0]), port: Number(lines[3]), status: (lines[7] ?? '').trim() }
 }
 
 export function running(dataDir: string): { pid: number; port: number } | undefined {

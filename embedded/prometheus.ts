@@ -8,19 +8,11 @@ import { type Daemon, type Stopped, daemon, launch } from './daemon.ts'
 import { freePort } from './process.ts'
 import { onPath } from './redis-process.ts'
 
-export interface RunningPrometheus {
+interface State {
   readonly url: string
   readonly version: string
-}
-
-interface State extends RunningPrometheus {
   readonly port: number
   readonly pid: number
-}
-
-interface Program {
-  readonly file: string
-  readonly version: string
 }
 
 const folderOf = ({ dataDir }: Places): string => join(dataDir, 'prometheus')
@@ -28,7 +20,7 @@ const configFileIn = (dir: string): string => join(dir, 'prometheus.yml')
 const stateFileIn = (dir: string): string => join(dir, 'state.json')
 const logFileIn = (dir: string): string => join(dir, 'prometheus.log')
 
-function findPrometheus(): Program | undefined {
+function findPrometheus() {
   const file = onPath('prometheus')
   const [, version] = /version (\d\S*)/.exec(file ? spawnSync(file, ['--version'], { encoding: 'utf8' }).stdout : '') ?? [] // prettier-ignore
   return file && version ? { file, version } : undefined
@@ -48,17 +40,12 @@ export function configFor(opsUrl: string): object {
   }
 }
 
-/** Undefined: there is none, or it does not start; that has been said then. */
-export async function startPrometheus(
-  places: Places,
-  opsUrl: string,
-  say: Say,
-): Promise<RunningPrometheus | undefined> {
-  const running = runningPrometheus(places)
+/** Where there is one; that it does not start is said, and all there is to do. */
+export async function startPrometheus(places: Places, opsUrl: string, say: Say): Promise<void> {
   // It outlives a crash of the rest, with the address of before: a start may bring another.
-  if (running) await stopPrometheus(places)
+  await stopPrometheus(places)
   const program = findPrometheus()
-  if (!program) return undefined
+  if (!program) return
   const dir = folderOf(places)
   mkdirSync(dir, { recursive: true, mode: 0o700 })
   // JSON is YAML.
@@ -85,15 +72,13 @@ export async function startPrometheus(
       deadlineMs: 30_000,
       everyMs: 100,
     })
-    return { url, version }
   } catch (error) {
     if (!(error instanceof Refusal)) throw error
     say(error.message)
-    return undefined
   }
 }
 
-export function runningPrometheus(places: Places): RunningPrometheus | undefined {
+export function runningPrometheus(places: Places): State | undefined {
   const running = prometheusDaemon(places).pid() !== undefined
   return running ? (readJson(stateFileIn(folderOf(places))) as State) : undefined
 }

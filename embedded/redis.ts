@@ -17,19 +17,8 @@ interface Settings {
   readonly lines?: readonly string[]
 }
 
-export interface RunningRedis {
-  /** QuickLink's own, who may no more than it needs. */
-  readonly url: string
-  readonly operatorUrl: string
-  readonly version: string
-}
-
 /** Undefined: the Redis tier is off, and the reason has been said. Lines of configuration are remembered. */
-export async function startRedis(
-  places: Places,
-  say: Say,
-  given?: readonly string[],
-): Promise<RunningRedis | undefined> {
+export async function startRedis(places: Places, say: Say, given?: readonly string[]) {
   const { redisDir, redisFile } = places
   const known = readJson<Settings>(redisFile)
   if (isWhole(known) && redisDaemon(places).pid() !== undefined) return finish(places, known)
@@ -50,11 +39,11 @@ const isWhole = (known: Partial<Settings> | undefined): known is Settings =>
 const operatorUrlOf = ({ port, password }: Pick<Settings, 'port' | 'password'>): string =>
   `redis://:${password}@127.0.0.1:${port}`
 
-async function finish(places: Places, { port, password, quicklinkPassword }: Settings): Promise<RunningRedis> {
-  const url = `redis://quicklink:${quicklinkPassword}@127.0.0.1:${port}`
-  writePrivate(places.redisUrlFile, `${url}\n`)
-  const operatorUrl = operatorUrlOf({ port, password })
-  return { url, operatorUrl, version: (await versionOf(port, password)) ?? 'Redis' }
+/** QuickLink's own URL, by which it may no more than it needs, and the operator's. */
+function finish({ redisUrlFile }: Places, settings: Settings): { url: string; operatorUrl: string } {
+  const url = `redis://quicklink:${settings.quicklinkPassword}@127.0.0.1:${settings.port}`
+  writePrivate(redisUrlFile, `${url}\n`)
+  return { url, operatorUrl: operatorUrlOf(settings) }
 }
 
 async function programFor(places: Places, say: Say): Promise<RedisProgram | undefined> {

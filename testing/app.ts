@@ -13,25 +13,11 @@ import { countInMemory } from '../server/rates/counters.ts'
 import { AbsenceChannel, createAbsenceDesk } from '../server/rates/shared-absences.ts'
 import { createLog } from '../server/telemetry/log.ts'
 import { createMetrics, type Metrics } from '../server/telemetry/metrics.ts'
-import { apiOf, created, send, type Answer, type Api } from './http.ts'
+import { apiOf, created, send } from './http.ts'
 
 export { send, type Answer, type ApiAnswer } from './http.ts'
 
-export interface TestApp {
-  readonly url: string
-  readonly key: string
-  readonly metrics: Metrics
-  readonly app: App
-  get(path: string, headers?: Record<string, string>, method?: string): Promise<Answer>
-  readonly api: Api
-  /** A new link to `url`; its code. */
-  create(url: string, more?: object): Promise<string>
-  /** The sum of a metric's samples whose labels contain these. */
-  metric(name: string, labels?: Record<string, string>): Promise<number>
-  /** One line of the exposition, for what a metric family has beside it: `_sum`, `_count`. */
-  sample(name: string): Promise<number>
-  close(): Promise<void>
-}
+export type TestApp = ReturnType<typeof testApp>
 
 const apps: TestApp[] = []
 afterAll(async () => {
@@ -82,7 +68,7 @@ export async function startTestApp(options: TestAppOptions): Promise<TestApp> {
   return test
 }
 
-function testApp(app: App, metrics: Metrics, key: string, cleanUp: () => void): TestApp {
+function testApp(app: App, metrics: Metrics, key: string, cleanUp: () => void) {
   let closed: Promise<void> | undefined
   const url = `http://127.0.0.1:${app.port}`
   const api = apiOf(url, key)
@@ -91,10 +77,13 @@ function testApp(app: App, metrics: Metrics, key: string, cleanUp: () => void): 
     key,
     app,
     metrics,
-    get: (path, headers, method = 'GET') => send(url, method, path, undefined, headers),
+    get: (path: string, headers?: Record<string, string>, method = 'GET') =>
+      send(url, method, path, undefined, headers),
     api,
-    create: async (target, more = {}) => String((await created(api, '/links', { url: target, ...more }))['code']),
-    async metric(name, labels = {}) {
+    /** A new link to `url`; its code. */
+    create: async (url: string, more = {}) => String((await created(api, '/links', { url, ...more }))['code']),
+    /** The sum of a metric's samples whose labels contain these. */
+    async metric(name: string, labels: Record<string, string> = {}): Promise<number> {
       const all = await metrics.registry.getMetricsAsJSON()
       const values = (all.find((metric) => metric.name === name)?.values ?? []) as {
         labels: Record<string, string>
@@ -104,7 +93,8 @@ function testApp(app: App, metrics: Metrics, key: string, cleanUp: () => void): 
         .filter((sample) => Object.entries(labels).every(([label, value]) => String(sample.labels[label]) === value))
         .reduce((sum, sample) => sum + sample.value, 0)
     },
-    async sample(name) {
+    /** One line of the exposition, for what a metric family has beside it: `_sum`, `_count`. */
+    async sample(name: string): Promise<number> {
       const line = (await metrics.registry.metrics()).split('\n').find((line) => line.startsWith(`${name} `))
       return Number(line?.split(' ')[1] ?? 0)
     },

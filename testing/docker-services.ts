@@ -4,19 +4,13 @@ import { GenericContainer, ImageName, type StartedTestContainer, Wait, getContai
 import { newPassword, projectDir } from '../embedded/paths.ts'
 import { quicklinkUser } from '../embedded/redis-process.ts'
 
-export interface DockerServices {
-  readonly adminUrl: string
-  readonly redisUrl: string
-  stop(): Promise<void>
-}
-
 const images = {
   postgres: process.env['TEST_POSTGRES_IMAGE'] ?? 'postgres:18',
   redis: process.env['TEST_REDIS_IMAGE'] ?? 'redis:8',
 }
 
 /** Undefined where there is no engine or no way to the images. */
-export async function startDockerServices(redisDatabases: number): Promise<DockerServices | undefined> {
+export async function startDockerServices(redisDatabases: number) {
   if (!(await haveImages())) return undefined
   const password = newPassword()
   const containers = await allOrNone([startPostgres(password), startRedis(password, redisDatabases)])
@@ -26,7 +20,7 @@ export async function startDockerServices(redisDatabases: number): Promise<Docke
   return {
     adminUrl: `postgres://postgres:${password}@${at(postgres, 5432)}/postgres`,
     redisUrl: `redis://quicklink:${password}@${at(redis, 6379)}`,
-    async stop() {
+    async stop(): Promise<void> {
       await Promise.all(containers.map((container) => container.stop()))
     },
   }

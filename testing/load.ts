@@ -12,14 +12,6 @@ export interface LoadAnswer extends Answer {
   readonly startedMs: number
 }
 
-export interface LoadResult {
-  readonly answers: readonly LoadAnswer[]
-  readonly failures: readonly string[]
-  /** Of a server in this process: the requests for these paths that node:http saw. The others never left the front door. */
-  readonly viaHttp: number
-  p(share: number): number
-}
-
 /**
  * Asks for the paths in turn, so many a second, whether earlier ones have been answered or not. Connections are kept, as
  * visitors keep them, so that the raw front door is what is asked; `agent: false` makes one for each request.
@@ -33,7 +25,7 @@ export async function steadily(
   agent: Agent | false = new Agent({ keepAlive: true }),
   /** Called between requests, with the number of those sent. */
   during?: (sent: number) => void,
-): Promise<LoadResult> {
+) {
   const answers: LoadAnswer[] = []
   const failures: string[] = []
   const under: Promise<void>[] = []
@@ -69,19 +61,13 @@ export async function steadily(
   return {
     answers,
     failures,
+    /** Of a server in this process: the requests for these paths that node:http saw. The others never left the front door. */
     viaHttp,
-    p: (share) => sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? 0,
+    p: (share: number): number => sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? 0,
   }
 }
 
-export interface Flood {
-  /** How often each status was answered. */
-  readonly statuses: Record<number, number>
-  /** Requests without an answer: their process died. */
-  readonly failures: number
-  /** Longest wait for an answer. */
-  readonly slowestMs: number
-}
+export type Flood = Awaited<ReturnType<typeof flood>>
 
 export interface FloodOptions {
   readonly requests: number
@@ -90,11 +76,13 @@ export interface FloodOptions {
 }
 
 /** Many requests for one path over 64 kept connections. */
-export async function flood(base: string, path: string, options: FloodOptions): Promise<Flood> {
+export async function flood(base: string, path: string, options: FloodOptions) {
   const { requests, perSecond, during } = options
   const agent = new Agent({ keepAlive: true, maxSockets: 64, scheduling: 'fifo' })
   const { answers, failures, p } = await steadily(() => base, [path], perSecond, requests, agent, during)
+  /** How often each was answered. */
   const statuses: Record<number, number> = {}
   for (const { status } of answers) statuses[status] = (statuses[status] ?? 0) + 1
+  // Without an answer: its process died.
   return { statuses, failures: failures.length, slowestMs: p(1) }
 }

@@ -1,16 +1,7 @@
 // A server that lets itself be connected to as Redis does, and then answers as it is told: with nonsense.
-import { createServer, type Server, type Socket } from 'node:net'
-import type { AddressInfo } from 'node:net'
+import { createServer, type AddressInfo, type Server, type Socket } from 'node:net'
 
-export interface NonsenseRedis {
-  readonly url: string
-  /** Commands since it was started, without those of connecting. */
-  readonly commands: number
-  readonly connections: number
-  /** To every connection that is open, unasked. */
-  send(bytes: string): void
-  close(): Promise<void>
-}
+export type NonsenseRedis = Awaited<ReturnType<typeof startNonsenseRedis>>
 
 const bulk = (text: string): string => `$${Buffer.byteLength(text)}\r\n${text}\r\n`
 const info = bulk('redis_version:7.0.15\r\nrun_id:abc\r\nmaster_replid:def\r\nloading:0\r\n')
@@ -18,7 +9,7 @@ const info = bulk('redis_version:7.0.15\r\nrun_id:abc\r\nmaster_replid:def\r\nlo
 const connecting: Record<string, string> = { auth: '+OK\r\n', select: '+OK\r\n', client: '+OK\r\n', info }
 
 /** `answer` gets a command's words. */
-export async function startNonsenseRedis(answer: (words: readonly string[]) => string): Promise<NonsenseRedis> {
+export async function startNonsenseRedis(answer: (words: readonly string[]) => string) {
   const sockets = new Set<Socket>()
   let commands = 0
   let connections = 0
@@ -36,16 +27,18 @@ export async function startNonsenseRedis(answer: (words: readonly string[]) => s
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   return {
     url: `redis://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    /** Commands since it was started, without those of connecting. */
     get commands() {
       return commands
     },
     get connections() {
       return connections
     },
-    send(bytes) {
+    /** To every connection that is open, unasked. */
+    send(bytes: string): void {
       for (const socket of sockets) socket.write(bytes, 'latin1')
     },
-    async close() {
+    async close(): Promise<void> {
       for (const socket of sockets) socket.destroy()
       await new Promise((resolve) => server.close(resolve))
     },

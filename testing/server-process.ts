@@ -8,7 +8,7 @@ import { afterAll } from 'vitest'
 import { hasEnded } from '../embedded/daemon.ts'
 import { freePort } from '../embedded/process.ts'
 import { dieWithMe } from '../embedded/temporary.ts'
-import { apiOf, send, type Answer, type Api } from './http.ts'
+import { apiOf, send, type Answer } from './http.ts'
 import { waitFor } from '../embedded/wait.ts'
 
 interface Status {
@@ -28,29 +28,9 @@ interface Manner {
   readonly stdout?: 'read' | 'unread' | 'file' | number
 }
 
-export interface ServerProcess {
-  readonly url: string
-  readonly opsUrl: string
-  readonly key: string
-  readonly dataDir: string
-  readonly output: () => string
-  readonly api: Api
-  /** Of the primary. */
-  readonly pid: number
-  status(): Promise<Status>
-  workerPids(): Promise<number[]>
-  /** One line of the metrics of all workers: a name, or a name with its labels. */
-  metric(line: string): Promise<number>
-  /** What its ops port answers to those who ask whether it is ready. */
-  ready(): Promise<Answer>
-  signal(signal: NodeJS.Signals): void
-  /** The exit code, when it has ended. */
-  ended: Promise<number | null>
-  /** Primary and workers, all at once, without a word. */
-  kill(): Promise<void>
-}
+export type ServerProcess = Awaited<ReturnType<typeof spawnServer>>
 
-const started: ServerProcess[] = []
+const started: { kill(): Promise<void> }[] = []
 afterAll(async () => {
   await Promise.all(started.splice(0).map((server) => server.kill()))
 })
@@ -63,7 +43,7 @@ export async function startServer(env: Record<string, string>, manner?: Manner):
   return server
 }
 
-export async function spawnServer(env: Record<string, string>, manner: Manner = {}): Promise<ServerProcess> {
+export async function spawnServer(env: Record<string, string>, manner: Manner = {}) {
   const { program = main, stdout = 'read' } = manner
   const [port, opsPort] = [await freePort(), await freePort()]
   const [url, opsUrl] = [`http://127.0.0.1:${port}`, `http://127.0.0.1:${opsPort}`]
@@ -85,24 +65,30 @@ export async function spawnServer(env: Record<string, string>, manner: Manner = 
     stream?.on('data', (chunk: Buffer) => (output += chunk.toString()))
   const ended = new Promise<number | null>((resolve) => child.once(stdout === 'unread' ? 'exit' : 'close', resolve))
   const ops = (path: string): Promise<Answer> => send(opsUrl, 'GET', path)
-  const server: ServerProcess = {
+  const status = async (): Promise<Status> => JSON.parse((await ops('/statusz')).text) as Status
+  const server = {
     url,
     opsUrl,
     key,
     dataDir,
+    /** The exit code, when it has ended. */
     ended,
     output: () => (file === undefined ? output : readFileSync(outputFile, 'utf8') + output),
     api: apiOf(url, key),
+    /** Of the primary. */
     pid: child.pid as number,
-    status: async () => JSON.parse((await ops('/statusz')).text) as Status,
-    workerPids: async () => (await server.status()).workers.flatMap(({ pid }) => pid ?? []),
-    async metric(line) {
+    status,
+    workerPids: async (): Promise<number[]> => (await status()).workers.flatMap(({ pid }) => pid ?? []),
+    /** One line of the metrics of all workers: a name, or a name with its labels. */
+    async metric(line: string): Promise<number> {
       const lines = (await ops('/metrics')).text.split('\n')
       return Number(lines.find((each) => each.startsWith(`${line} `))?.slice(line.length))
     },
+    /** What its ops port answers to those who ask whether it is ready. */
     ready: () => ops('/readyz'),
-    signal: (signal) => void child.kill(signal),
-    async kill() {
+    signal: (signal: NodeJS.Signals) => void child.kill(signal),
+    /** Primary and workers, all at once, without a word. */
+    async kill(): Promise<void> {
       callOff()
       if (!hasEnded(child) && child.pid !== undefined) process.kill(-child.pid, 'SIGKILL')
       await ended

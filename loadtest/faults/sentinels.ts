@@ -12,28 +12,14 @@ import { freePort } from '../../embedded/process.ts'
 import { askRedis } from '../../embedded/redis-process.ts'
 import { redisProgram, serve, startLocalRedis, type LocalServer } from '../../embedded/temporary.ts'
 import { waitFor } from '../../embedded/wait.ts'
-import { startFaultProxy, type FaultProxy } from './fault-proxy.ts'
+import { startFaultProxy } from './fault-proxy.ts'
 
-export interface SentinelGroup {
-  /** What a server needs to find the primary. */
-  readonly env: Record<string, string>
-  readonly primary: LocalServer
-  readonly replica: LocalServer
-  /** On the way of the servers to the Sentinel that they ask first. */
-  readonly firstSentinel: FaultProxy
-  /** From here on the replica gets nothing of what the primary does. */
-  cutReplica(): Promise<void>
-  /** Resolves when all Sentinels call the replica the primary. */
-  promoted(): Promise<void>
-  /** All of them, with a word of their command lines. */
-  readonly processes: readonly { readonly pid: number; readonly word: string }[]
-  close(): Promise<void>
-}
+export type SentinelGroup = Awaited<ReturnType<typeof startSentinelGroup>>
 
 const name = 'quicklink'
 const quorum = 2
 
-export async function startSentinelGroup(dir: string): Promise<SentinelGroup> {
+export async function startSentinelGroup(dir: string) {
   const password = newPassword()
   const config = [`masterauth ${password}`, 'save ""', 'repl-diskless-sync-delay 0']
   const startRedis = (role: string, ...more: string[]): Promise<LocalServer> =>
@@ -54,6 +40,7 @@ export async function startSentinelGroup(dir: string): Promise<SentinelGroup> {
   const [first, ...others] = ports as [number, number, number]
   const firstSentinel = await startFaultProxy({ host: '127.0.0.1', port: first })
   return {
+    /** What a server needs to find the primary. */
     env: {
       REDIS_SENTINELS: [firstSentinel.port, ...others].map((port) => `127.0.0.1:${port}`).join(','),
       REDIS_SENTINEL_NAME: name,
@@ -61,20 +48,24 @@ export async function startSentinelGroup(dir: string): Promise<SentinelGroup> {
     },
     primary,
     replica,
+    /** On the way of the servers to the Sentinel that they ask first. */
     firstSentinel,
-    async cutReplica() {
+    /** From here on the replica gets nothing of what the primary does. */
+    async cutReplica(): Promise<void> {
       await tell(replica, 'CONFIG SET masterauth not-the-password')
       await tell(replica, 'CLIENT KILL TYPE master')
       await waitFor(async () => (await info(replica)).includes('master_link_status:down'), { deadlineMs: 5000 })
     },
-    async promoted() {
+    /** Resolves when all Sentinels call the replica the primary. */
+    async promoted(): Promise<void> {
       const primaries = (): Promise<string[]> =>
         Promise.all(ports.map((port) => ask(port, `SENTINEL GET-MASTER-ADDR-BY-NAME ${name}`)))
       const isReplica = (answer: string): boolean => answer.endsWith(`\r\n${replica.port}`)
       await waitFor(async () => (await primaries()).every(isReplica), { deadlineMs: 15_000, everyMs: 50 })
     },
+    /** All of them, with a word of their command lines. */
     processes: all.map(({ pid, word }) => ({ pid, word })),
-    async close() {
+    async close(): Promise<void> {
       await Promise.all([...all.map((each) => each.kill()), firstSentinel.close()])
     },
   }

@@ -13,15 +13,12 @@ export interface Service extends Pick<Daemon, 'kill' | 'pause' | 'resume'> {
   answers(): Promise<boolean>
 }
 
-export interface Services {
-  readonly redis: Service
-  readonly postgres: Service
-}
+export type Services = ReturnType<typeof embeddedServices>
 
 const silent = (): void => undefined
 
 /** Those of `make up` without Docker, by their data folder. */
-export const embeddedServices = (places: Places): Services => ({
+export const embeddedServices = (places: Places) => ({
   redis: serviceOf(
     redisDaemon(places),
     () => startRedis(places, silent),
