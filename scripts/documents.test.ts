@@ -48,3 +48,16 @@ test('every command that a document names is one of the Makefile', () => {
     ).toEqual([])
   }
 })
+
+test('every file that ARCHITECTURE.md names is there', () => {
+  const files = execFileSync('git', ['ls-files', '-co', '--exclude-standard'], { encoding: 'utf8' }).split('\n')
+  const named = Array.from(
+    textOf('ARCHITECTURE.md').matchAll(/`([\w./-]+\.(?:ts|lua|sql|md|yml)|[\w./-]+\/)`/g),
+    ([, name = '']) => name,
+  )
+  const isThere = (name: string): boolean =>
+    files.some(
+      (file) => existsSync(file) && `/${file}`.includes(`/${name}`) && (name.endsWith('/') || file.endsWith(name)),
+    )
+  expect(named.filter((name) => !isThere(name))).toEqual([])
+})
