@@ -1,5 +1,7 @@
-import { readFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect, inject, test } from 'vitest'
+import { startSentinelGroup } from '../loadtest/faults/sentinels.ts'
 import { withSql } from '../embedded/sql.ts'
 import type { Postgres } from '../server/connections/postgres.ts'
 import {
@@ -53,6 +55,15 @@ test('a private Redis is killed, paused, and comes back with its last snapshot',
   await server.resume()
   await waitFor(async () => (await redisCommand(server.url, 'PING')) === '+PONG')
   expect(readFileSync(`/proc/${server.pid}/cmdline`, 'utf8')).not.toContain(new URL(server.url).password)
+})
+
+test('a group of Sentinels is gone with all its processes', async () => {
+  const group = await startSentinelGroup(mkdtempSync(join(inject('services').runDir, 'sentinels-')))
+  const pids = group.processes.map(({ pid }) => pid)
+  expect(pids).toHaveLength(5)
+  await group.close()
+  // By their numbers alone: a name that does not fit is how one would be overlooked.
+  expect(pids.filter((pid) => existsSync(`/proc/${pid}/cmdline`) && readFileSync(`/proc/${pid}/cmdline`, 'utf8') !== '')).toEqual([]) // prettier-ignore
 })
 
 test('a private Postgres is killed and paused, and keeps what it acknowledged', async () => {

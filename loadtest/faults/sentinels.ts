@@ -103,6 +103,8 @@ async function startSentinel(dir: string, primaryPort: number, password: string)
     'bind 127.0.0.1',
     `port ${port}`,
     `dir ${dir}`,
+    // By the name of its configuration a process is known as ours.
+    'proc-title-template "{title} {config-file} {listen-addr} {server-mode}"',
     `sentinel monitor ${name} 127.0.0.1 ${primaryPort} ${quorum}`,
     `sentinel auth-pass ${name} ${password}`,
     `sentinel down-after-milliseconds ${name} 500`,
