@@ -2,12 +2,10 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { waitFor } from '../testing/services.ts'
-import type { Api } from '../testing/http.ts'
+import { times, type Api } from '../testing/http.ts'
 import { fresh, pages, problem, target, targets, type Item, type QuickLink } from './quicklink.ts'
 
 const time = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/) as string
-const times = <T>(n: number, make: () => Promise<T>): Promise<T[]> => Promise.all(Array.from({ length: n }, make))
-
 const itemsOf = async (api: Api, query = 'limit=100'): Promise<string[]> =>
   ((await api('GET', `/links?${query}`)).body['items'] as Item[]).map(({ code }) => code)
 

@@ -48,3 +48,14 @@ export async function created(api: Api, path: string, body: object): Promise<Api
   if (answer.status !== 201) throw new Error(`POST ${path} was answered ${answer.status}: ${answer.text}`)
   return answer.body
 }
+
+/** So many at once. */
+export const times = <T>(n: number, make: () => Promise<T>): Promise<T[]> =>
+  Promise.all(Array.from({ length: n }, make))
+
+/** How many of each status. */
+export function tally(answers: readonly { readonly status: number }[]): Record<number, number> {
+  const counts: Record<number, number> = {}
+  for (const { status } of answers) counts[status] = (counts[status] ?? 0) + 1
+  return counts
+}

@@ -2,7 +2,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { Postgres } from '../connections/postgres.ts'
-import { send } from '../../testing/app.ts'
+import { apiOf, newTenant as newTenantOf, send, tally, times, type ApiAnswer } from '../../testing/http.ts'
 import { startServer, type ServerProcess } from '../../testing/server-process.ts'
 import {
   adminUrlOf,
@@ -38,35 +38,15 @@ beforeAll(async () => {
 }, 60_000)
 
 let tenants = 0
-async function newTenant(terms: { tier: string; linkQuota?: number }): Promise<{ id: string; key: string }> {
-  const id = `tenant-${++tenants}`
-  expect((await server.api('POST', '/tenants', { id, name: id, ...terms })).status).toBe(201)
-  const { status, body } = await server.api('POST', `/tenants/${id}/keys`, { name: 'test' })
-  expect(status).toBe(201)
-  return { id, key: String(body['key']) }
-}
-
-interface Created {
-  status: number
-  body: Record<string, unknown>
-  headers: Record<string, unknown>
-}
+const newTenant = (terms: object): ReturnType<typeof newTenantOf> => newTenantOf(server, `tenant-${++tenants}`, terms)
 
 /** As a client that is told 503 with Retry-After: a machine that is busy with tests may be overloaded for a moment. */
-async function create(key: string, more: object = {}, at = server): Promise<Created> {
+async function create(key: string, more: object = {}, at = server): Promise<ApiAnswer> {
   for (;;) {
-    const answer = await createOnce(key, more, at)
+    const answer = await apiOf(at.url, key)('POST', '/links', { url, ...more })
     if (answer.status !== 503) return answer
     await pause(100 + Math.random() * 200)
   }
-}
-
-async function createOnce(key: string, more: object, at: ServerProcess): Promise<Created> {
-  const answer = await send(at.url, 'POST', '/api/v1/links', JSON.stringify({ url, ...more }), {
-    Authorization: `Bearer ${key}`,
-    'Content-Type': 'application/json',
-  })
-  return { status: answer.status, headers: answer.headers, body: JSON.parse(answer.text) as Created['body'] }
 }
 
 const rowsOf = async (id: string): Promise<number> =>
@@ -79,11 +59,6 @@ const fill = (id: string, n: number, expires = 'null'): Promise<unknown> =>
   )
 const usedInRedis = async (id: string): Promise<number> =>
   Number((await redisCommand(redis.url, `GET quota:tenant:${id}:used`))?.split(/\D+/).filter(Boolean).at(-1))
-const tally = (answers: { status: number }[]): Record<number, number> =>
-  Object.fromEntries(
-    [...new Set(answers.map(({ status }) => status))].map((s) => [s, answers.filter((a) => a.status === s).length]),
-  )
-const times = <T>(n: number, make: () => Promise<T>): Promise<T[]> => Promise.all(Array.from({ length: n }, make))
 
 describe('a quota with 10 places left', () => {
   test('200 creates at once from 4 processes: exactly 10 succeed, and Redis counts the same', async () => {

@@ -1,7 +1,7 @@
 // Attempts count, not successes: what a tenant asks for in vain, and what it changes, has its budgets.
 import { beforeAll, describe, expect, test } from 'vitest'
 import { startTestApp, type ApiAnswer, type TestApp } from '../../testing/app.ts'
-import { newTenant, type Api } from '../../testing/http.ts'
+import { newTenant, type Api, times, tally } from '../../testing/http.ts'
 import { freshDatabase, freshRedis } from '../../testing/services.ts'
 
 const url = 'https://example.com/'
@@ -22,8 +22,6 @@ const tenant = async (tier: string, more: object = {}): Promise<{ id: string; as
   return { id, ask }
 }
 
-const times = <T>(n: number, make: () => Promise<T>): Promise<T[]> => Promise.all(Array.from({ length: n }, make))
-
 /** So many of them, a few at a time. As a client that is told 503: a busy machine may be overloaded for a moment. */
 async function inTurns(n: number, make: () => Promise<ApiAnswer>): Promise<ApiAnswer[]> {
   const answers: ApiAnswer[] = []
@@ -33,11 +31,6 @@ async function inTurns(n: number, make: () => Promise<ApiAnswer>): Promise<ApiAn
   }
   return answers
 }
-
-const tally = (answers: ApiAnswer[]): Record<number, number> =>
-  Object.fromEntries(
-    [...new Set(answers.map(({ status }) => status))].map((s) => [s, answers.filter((a) => a.status === s).length]),
-  )
 
 describe('creates that fail', () => {
   test('whoever keeps asking for a code that is taken is told 409 a hundred times, and then 429', async () => {
