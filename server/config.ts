@@ -321,7 +321,7 @@ export const limits = {
   clicksEveryMs: 1000,
   /** Milliseconds of a clean stop for bringing clicks to Postgres; what is left waits in the spool. */
   clicksStopMs: 2000,
-  /** Milliseconds between looks for spools whose owner has died. */
+  /** Milliseconds between looks for spools whose process has died. */
   takeOverEveryMs: 5000,
   /** Days that a spool is remembered after its last batch: no statement is under way for longer. */
   spoolDays: 7,

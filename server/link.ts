@@ -24,10 +24,10 @@ export interface Absent {
   readonly version: Version
 }
 
-/** What somebody who could be asked has said. Only this is ever cached. */
+/** What Redis or Postgres has answered. Only this is ever cached. */
 export type Known = Link | Absent
 
-/** 'unknown': nobody could be asked. It is not an absence, and is never cached. */
+/** 'unknown': neither of them could answer. That is not an absence, and is never cached. */
 export type Answer = Known | 'unknown'
 
 export const isLink = (known: Known): known is Link => !('absent' in known)

@@ -1,6 +1,6 @@
 // Where a page of a list ended, sealed: a cursor tells its reader nothing of the id in it, which counts the links of all
 // tenants, and fits no list but its own. The key comes from the secret of the shortcodes, which every process and every
-// replica has, and which a restart keeps; a cursor from before that secret was changed is none.
+// replica has, and which a restart keeps; a cursor from before that secret was changed is refused.
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto'
 import { invalid } from '../errors.ts'
 

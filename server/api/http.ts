@@ -17,7 +17,7 @@ export function rememberCaller(response: Response, caller: Caller): void {
   response.locals['caller'] = caller
 }
 
-/** Who is asking; the router lets nobody unknown get as far as a handler. */
+/** Who is asking. All others have been refused before a handler runs. */
 export function callerOf(response: Response): Caller {
   return response.locals['caller'] as Caller
 }

@@ -23,7 +23,7 @@ export interface Spooled extends Batch {
   readonly number: number
   /** This batch included. */
   readonly totals: Totals
-  /** Not on disk: clicks in rows of it that are none, and that Postgres would refuse with all the others. */
+  /** Clicks in rows with impossible figures. They are left out: Postgres would refuse the whole statement. Not on disk. */
   readonly impossible?: number
 }
 

@@ -22,7 +22,7 @@ it('a report that is repeated, or overtaken by a later one, counts nothing twice
   expect(counted).toEqual({ accepted: 35, persisted: 20, dropped: 1 })
 })
 
-it('of a spool that is taken over, only what the dead owner had not reported is added', () => {
+it('of a spool that is taken over, only what the dead process had not reported is added', () => {
   const { note, counted } = books()
   note('a', { accepted: 10, persisted: 4 })
   const base = { accepted: 12, persisted: 12, dropped: 0 }

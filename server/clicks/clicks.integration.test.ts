@@ -66,7 +66,7 @@ function start({
   return clicks
 }
 
-/** Nothing more is heard of it, as of a process that was killed; its spool has no owner. */
+/** Nothing more is heard of it, as of a process that was killed; its spool has no holder. */
 async function kill(clicks: Clicks): Promise<void> {
   running.splice(running.indexOf(clicks), 1)
   // Nothing is flushed, because nothing was hit since.

@@ -1,9 +1,9 @@
-// Who owns a spool, and whether it still lives. On the same host: the process with that number, if it began when the
-// owner did. On another host (a volume that was moved, or is shared): whoever has not touched it for a minute is dead.
+// Who holds a spool, and whether it still lives. On the same host: the process with that number, if it began when the
+// holder did. On another host (a volume that was moved, or is shared): whoever has not touched it for a minute is dead.
 import { readFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 
-export interface Owner {
+export interface Holder {
   readonly host: string
   readonly pid: number
   /** In ticks since the boot, where the system tells; else 0. */
@@ -26,20 +26,21 @@ const host =
   hostname()
     .replace(/[^A-Za-z0-9.-]/g, '_')
     .slice(0, 64) || 'host'
-export const self: Owner = { host, pid: process.pid, began: beganOf('self') ?? '0' }
+export const self: Holder = { host, pid: process.pid, began: beganOf('self') ?? '0' }
 
-export const nameOf = (id: string, owner: Owner = self): string => `${id}@${owner.host}@${owner.pid}@${owner.began}`
+export const nameOf = (id: string, holder: Holder = self): string =>
+  `${id}@${holder.host}@${holder.pid}@${holder.began}`
 
-export function parseName(name: string): { id: string; owner: Owner } | undefined {
+export function parseName(name: string): { id: string; holder: Holder } | undefined {
   const [, id, host, pid, began] = /^([0-9a-f-]{36})@([^@]+)@(\d+)@(\d+)$/.exec(name) ?? []
-  return id && host && pid && began ? { id, owner: { host, pid: Number(pid), began } } : undefined
+  return id && host && pid && began ? { id, holder: { host, pid: Number(pid), began } } : undefined
 }
 
-export function isAlive(owner: Owner, touchedMs: number, nowMs = Date.now()): boolean {
-  if (owner.host !== self.host) return nowMs - touchedMs < strangerMs
-  const began = beganOf(owner.pid)
-  if (began !== undefined) return owner.began === '0' || owner.began === began
-  return owner.began === '0' && exists(owner.pid)
+export function isAlive(holder: Holder, touchedMs: number, nowMs = Date.now()): boolean {
+  if (holder.host !== self.host) return nowMs - touchedMs < strangerMs
+  const began = beganOf(holder.pid)
+  if (began !== undefined) return holder.began === '0' || holder.began === began
+  return holder.began === '0' && exists(holder.pid)
 }
 
 /** Where there is no /proc. */

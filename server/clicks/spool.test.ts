@@ -128,14 +128,14 @@ describe('a spool changes hands', () => {
   beforeEach(() => {
     id = randomUUID()
   })
-  const leave = (owner: typeof self): string => {
-    const dir = join(root, nameOf(id, owner))
+  const leave = (holder: typeof self): string => {
+    const dir = join(root, nameOf(id, holder))
     mkdirSync(dir)
     writeFileSync(join(dir, '000001.log'), toLine(batch(1)))
     return dir
   }
 
-  it('when its owner is dead, once, with its id', async () => {
+  it('when its holder is dead, once, with its id', async () => {
     leave({ ...self, pid: 2 ** 22 + 1 })
     const takers = await Promise.all(Array.from({ length: 5 }, () => takeOver(root)))
     const taken = takers.flat()
@@ -145,12 +145,12 @@ describe('a spool changes hands', () => {
     expect(await takeOver(root)).toEqual([])
   })
 
-  it('when another process has the number of its owner', async () => {
+  it('when another process has the number of its holder', async () => {
     leave({ ...self, began: '1' })
     expect((await takeOver(root)).length).toBe(1)
   })
 
-  it('not while its owner lives, nor while one on another host may', async () => {
+  it('not while its holder lives, nor while one on another host may', async () => {
     const parent = { host: self.host, pid: process.ppid, began: '0' }
     leave(parent)
     expect(await takeOver(root)).toEqual([])

@@ -2,9 +2,9 @@
 //
 //   <id>@<host>@<pid>@<began>/000001.log
 //
-// The id is random and names the spool in Postgres for ever. The rest of the name says who owns it, and changes hands in
-// one atomic rename: a process that finds a spool whose owner is dead takes it over, sends what is left, and removes it.
-// Files are opened anew for every batch: an owner that was wrongly declared dead finds its directory gone, and begins a
+// The id is random and names the spool in Postgres for ever. The rest of the name says who holds it, and changes hands in
+// one atomic rename: a process that finds a spool whose holder is dead takes it over, sends what is left, and removes it.
+// Files are opened anew for every batch: a holder that was wrongly declared dead finds its directory gone, and begins a
 // new spool, instead of writing where nobody reads.
 import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { randomUUID } from 'node:crypto'
@@ -56,7 +56,7 @@ export class Spool {
   /** On disk when it resolves. Where it rejects it may be written again: a number is counted once. */
   async append(batch: Spooled): Promise<void> {
     const line = toLine(batch)
-    // Once: a folder that is gone later is somebody else's now.
+    // Once: a folder that is gone later has been taken over.
     if (!this.isThere) await mkdir(this.dir, { recursive: true, mode: 0o700 })
     this.isThere = true
     if (this.#bytes === 0) this.#files++
@@ -144,7 +144,7 @@ async function readAt(path: string, offset: number): Promise<Buffer> {
   }
 }
 
-/** Spools whose owner is dead, and which are this process' now. */
+/** Spools whose holder is dead, and which are this process' now. */
 export async function takeOver(root: string): Promise<Spool[]> {
   const taken: Spool[] = []
   for (const name of await readdir(root).catch(() => [])) {
@@ -152,7 +152,7 @@ export async function takeOver(root: string): Promise<Spool[]> {
     if (!found || live.has(found.id)) continue
     try {
       const { mtimeMs } = await lastTouched(join(root, name))
-      if (live.has(found.id) || (!isOwn(found.owner) && isAlive(found.owner, mtimeMs))) continue
+      if (live.has(found.id) || (!isOwn(found.holder) && isAlive(found.holder, mtimeMs))) continue
       const spool = new Spool(root, found.id)
       live.add(spool.id)
       await rename(join(root, name), spool.dir).catch((error: unknown) => {
@@ -161,14 +161,14 @@ export async function takeOver(root: string): Promise<Spool[]> {
       })
       taken.push(spool)
     } catch {
-      // Somebody else was faster.
+      // Another process was faster.
     }
   }
   return taken
 }
 
-const isOwn = (owner: typeof self): boolean =>
-  owner.pid === self.pid && owner.host === self.host && owner.began === self.began
+const isOwn = ({ pid, host, began }: typeof self): boolean =>
+  pid === self.pid && host === self.host && began === self.began
 
 async function lastTouched(dir: string): Promise<{ mtimeMs: number }> {
   const files = await readdir(dir)

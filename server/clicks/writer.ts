@@ -69,7 +69,7 @@ export class Writer {
     return sender
   }
 
-  /** Nobody will try again: what is in memory only is lost, and the books say so. */
+  /** The process ends: what is in memory only is lost, and booked as dropped. */
   async #giveUpTheRest({ rows, dropped }: Batch): Promise<void> {
     this.#giveUp(clicksIn(rows) + dropped)
     const doubtful = this.#doubtful
@@ -121,7 +121,7 @@ export class Writer {
     this.#own().wrote(totals)
   }
 
-  /** Somebody took this process for dead, and its spool with it. */
+  /** Another process took this one for dead, and its spool over. */
   #startOver(): void {
     this.#sender?.spool.release()
     this.#sender = undefined

@@ -7,9 +7,9 @@
 //
 // What became visible since is usually what the pass has just heard; where that does not say it exactly, Postgres is asked
 // for this Redis alone.
-// There is no leader and no lock: all processes do it side by side, and whoever moves the cursor first has done
-// the work for the others. Of a long list of changes (a bulk load) only the codes are read, and what Redis holds of them
-// is forgotten instead of rewritten: whoever is asked for one of them asks Postgres, and fills.
+// There is no leader and no lock: all processes do it side by side, and the first one to move the cursor has done the
+// work for the others. Of a long list of changes (a bulk load) only the codes are read, and what Redis holds of them
+// is forgotten instead of rewritten: the next reader of one of them asks Postgres, and fills.
 import { limits } from '../config.ts'
 import { withDeadline } from '../connections/deadline.ts'
 import { pause } from '../connections/pause.ts'

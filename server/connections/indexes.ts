@@ -1,5 +1,5 @@
 // Indexes of tables that may be large already. A migration would hold off all who write until it is done, so they are built
-// beside the work, by one process of all, after the start. Whoever uses one does without until it is there.
+// beside the work, by one process of all, after the start. Queries that use one go without until it is there.
 import type pg from 'pg'
 import { inSession, sqlState } from './postgres.ts'
 

@@ -1,5 +1,5 @@
-// Many single questions become few questions about many keys: whoever asks while a batch is under way waits for the
-// next one. The queue and the batches in flight are bounded; beyond that asking fails at once with `Overloaded`.
+// Many single questions become few questions about many keys: what is asked while a batch is under way waits for
+// the next one. The queue and the batches in flight are bounded; beyond that asking fails at once with `Overloaded`.
 
 export class Overloaded extends Error {
   override readonly name = 'Overloaded'

@@ -1,5 +1,5 @@
 // The only importer of ioredis. Nothing waits here for a connection, nothing is sent twice, and a socket that has been
-// silent for a second while an answer is due is given up; so is one on which something came that nobody asked for.
+// silent for a second while an answer is due is given up; so is one that sends what was not asked for.
 import { createRequire } from 'node:module'
 import { Redis, type RedisOptions } from 'ioredis'
 import type { Config } from '../config.ts'

@@ -1,5 +1,6 @@
 // Who is connected. Where there are too many, of one address or altogether, the connection that has been quiet for longest
-// makes room for the newcomer: whoever holds connections and asks nothing loses them, and nobody is locked out.
+// makes room for the newcomer: a client that holds connections and asks nothing loses them, and no newcomer
+// is locked out.
 //
 // It costs nothing per request: when a connection was last used is known to whoever serves it, and is looked at only when
 // there is no room, and then for many newcomers at once.

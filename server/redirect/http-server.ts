@@ -44,7 +44,7 @@ export function createHttpServer(deps: HttpDeps, bounds: { readonly [K in keyof 
     requireHostHeader: false,
   }
   const arrive: RequestListener = (req, res) => {
-    // Once, here: whoever reads it after this finds a path.
+    // Once, here: all that is behind this finds a path.
     if (!req.url?.startsWith('/')) req.url = originForm(req.url ?? '')
     lines.get(req.socket)?.arrive(req, res)
   }
@@ -78,7 +78,7 @@ export function createHttpServer(deps: HttpDeps, bounds: { readonly [K in keyof 
   }
 }
 
-/** The answer is written, and the request is read to its end, whoever wanted its body, and stopped in the middle. */
+/** When the answer is written, and the request is read to its end, also where its handler has left a part of the body. */
 function afterwards(req: IncomingMessage, res: ServerResponse, onAnswered: () => void): void {
   res.once('close', () => {
     if (req.complete) onAnswered()

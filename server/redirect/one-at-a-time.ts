@@ -94,7 +94,7 @@ export class Line {
     socket.on('drain', this.#onDrain)
   }
 
-  /** We owe it an answer. Whoever is slow to send a request, or to take what is written, is waited for. */
+  /** Its request has come whole, and its answer is not written yet. A slow client, in either direction, does not count. */
   get isWaiting(): boolean {
     const res = this.#current
     return res?.closed === false && res.req.complete && !res.writableEnded

@@ -21,7 +21,7 @@ import type { Copy } from './tier1-local.ts'
 /** A redirect, or a page instead of one. */
 export type Outcome = Prepared | Page
 
-/** Who knew; undefined: nobody had to be asked. */
+/** Which tier answered; undefined: none was asked. */
 export type Knower = Source | 'local' | undefined
 
 export interface Told {
@@ -120,7 +120,7 @@ export class Decisions {
     return found.then(({ copy, source }) => this.#of(copy, source, isHead, asker)).catch(this.#onBroken)
   }
 
-  /** Whoever waits is answered: a rejection that nobody hears ends the process. */
+  /** A mistake is answered, too: an unhandled rejection would end the process. */
   readonly #onBroken = (error: unknown): Told => {
     this.#deps.onError(error)
     return { outcome: broken, source: undefined }
@@ -140,7 +140,7 @@ export class Decisions {
     return lease.spend(performance.now()) ? tell('granted') : hits.acquire(lease, () => asker.isWanted()).then(tell)
   }
 
-  /** Whoever finds nothing again and again is told to stop. */
+  /** An address that has asked for many absent codes is told 429. */
   #tell(outcome: Outcome, source: Knower, asker: Asker): Told {
     if (outcome !== notFound) return { outcome, source }
     const { blocked, retryAfterS } = this.#deps.absentCodes.onNotFound(asker.peer, asker.forwardedFor)

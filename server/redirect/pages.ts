@@ -124,7 +124,7 @@ const icon =
   '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16" fill="none" stroke="#2563eb" stroke-width="2">' +
   '<rect x="1" y="5" width="8" height="6" rx="3"/><rect x="7" y="5" width="8" height="6" rx="3"/></svg>\n'
 
-/** Paths that everybody asks for, and that no code can have. They cost no look-up, and count as nobody's try. */
+/** Paths that everybody asks for, and that no code can have. They cost no look-up, and are no tries for an absent code. */
 export function smallPages(rootUrl: string | undefined): ReadonlyMap<string, Page> {
   const aDay = { 'Cache-Control': 'public, max-age=86400' }
   const root = pageText(

@@ -1,6 +1,6 @@
 // Tier 1: what this process answered a moment ago. A copy is fresh for `freshMs`. A link that this process' passes vouch
-// for lives on as long as they succeed: whatever becomes of it, they bring it. Every other copy is after that only one to
-// fall back on while nobody else can say, and so is every absence, so that a new link is seen soon.
+// for lives on as long as they succeed: whatever becomes of it, they bring it. After that every other copy, and every
+// absence, only stands in while neither Redis nor Postgres can answer, so that a new link is seen soon.
 //
 // One rule keeps it right: a reply that may be older news never takes the place of a newer version. Older news: what was
 // asked for before this copy came; and what Redis says while its trust may be older than this copy.
@@ -10,7 +10,7 @@ import type { Prepared } from './prepared.ts'
 
 export interface Copy {
   readonly known: Known
-  /** When it was last known to be right; -Infinity: nobody can say. */
+  /** When it was last known to be right; -Infinity: unknown. */
   storedMs: number
   freshUntilMs: number
   /** Whatever changes will be told by a pass. */
@@ -129,7 +129,7 @@ export function createTier1(options: Tier1Options) {
     expireAll(): void {
       for (const copy of copies.values()) expire(copy)
     },
-    /** Nobody can say: what was known, or what a Redis says that may be behind. It is kept for one life, as old as it is. */
+    /** While Postgres cannot answer: what was known, or what an untrusted Redis says. Kept for one life, as old as it is. */
     fallBack(code: Code, behind: Answer): Copy | undefined {
       const copy = held(code)
       const old = copy !== undefined && nowMs() - knownMs(copy) < staleMaxMs ? copy : undefined

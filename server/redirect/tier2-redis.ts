@@ -1,4 +1,4 @@
-// Tier 2: Redis. The one place that decides what "Redis failed" means: the answer is 'unknown', somebody else is asked.
+// Tier 2: Redis. The one place that decides what "Redis failed" means: the answer is 'unknown', and the ladder goes on.
 //
 // Reachability comes first: a connection that is not ready is a failure and feeds the breaker. Trust is asked second:
 // a Redis that this process has not just made fresh is left alone, unless Postgres cannot answer (`getUntrusted`).
@@ -39,7 +39,7 @@ interface Tier2Deps {
   readonly breaker: Breaker
   readonly config: Pick<Config, 'redisTimeoutMs' | 'linkTtlS' | 'earlyRefreshZone' | 'earlyRefreshChance' | 'staleMaxS'>
   readonly onFallback: (reason: FallbackReason) => void
-  /** A link in the last part of its life was hit: somebody should read Postgres, in the background. */
+  /** A link in the last part of its life was hit: Postgres should be read, in the background. */
   readonly onAgeing: (code: Code) => void
   readonly nowMs?: () => number
   readonly random?: () => number

@@ -197,7 +197,7 @@ export class Visitor implements Holder, Asker, Outside {
     else this.#rest = chunk
   }
 
-  /** Else it is read: whoever leaves while its last request is worked on is noticed. */
+  /** Then no more is read. Otherwise it is, so that a client which leaves before its answer is noticed. */
   get #isBehind(): boolean {
     return this.#gone || this.#full || (this.#busy && this.#rest !== undefined)
   }

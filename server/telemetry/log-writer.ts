@@ -1,5 +1,5 @@
-// Where log lines go. The program never waits for whoever reads them, and what happens to the log does not happen to the
-// program: what cannot be written is dropped and counted. Decision 14 says why it is done like this.
+// Where log lines go. The program never waits for their reader, and a log that breaks does not break the program:
+// what cannot be written is dropped and counted. Decision 14 says why it is done like this.
 import { close, constants, fstatSync, open, openSync, stat, write, writeSync } from 'node:fs'
 import { ConfigError, limits } from '../config.ts'
 
@@ -88,7 +88,7 @@ export function openLogWriter(path?: string, bounds: Bounds = limits) {
         busy = false
         return
       }
-      // Until it is settled it is nobody's: a flush meanwhile goes on with the line after it.
+      // While it is being written it is not `rest`: a flush meanwhile goes on with the line after it.
       rest = undefined
       write(output.fd, line, (failure, written) => {
         settle(line, failure, written)
