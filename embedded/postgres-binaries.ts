@@ -21,12 +21,7 @@ import type { User } from './daemon.ts'
 
 const require = createRequire(import.meta.url)
 
-export interface NativePackage {
-  readonly dir: string
-  readonly version: string
-}
-
-export function nativePackage(): NativePackage {
+export function nativePackage() {
   const platform = `${process.platform}-${process.arch}`
   let entry: string
   try {

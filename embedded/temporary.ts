@@ -30,7 +30,8 @@ export interface LocalServer extends Omit<Daemon, 'pid'> {
 }
 
 /** A temporary folder that the user of Postgres can walk through. */
-export function makeRunDir(user: User | undefined, purpose = 'test'): string {
+export function makeRunDir(purpose = 'test'): string {
+  const user = postgresUser()
   const parent = [tmpdir(), '/tmp', '/var/tmp'].find((dir) => existsSync(dir) && canEnter(dir, user)) ?? tmpdir()
   const dir = mkdtempSync(join(parent, `quicklink-${purpose}-`))
   chmodSync(dir, user ? 0o711 : 0o700)
@@ -88,7 +89,6 @@ export async function serve({ start, stopSignal, ...where }: Served): Promise<Lo
 
 export interface LocalRedisOptions {
   readonly dir: string
-  readonly port?: number
   readonly password?: string
   /** Lines after those of redis.conf, e.g. `maxmemory 10mb`. */
   readonly config?: readonly string[]
@@ -96,7 +96,8 @@ export interface LocalRedisOptions {
 
 export async function startLocalRedis(options: LocalRedisOptions): Promise<LocalServer> {
   const { file } = await redisProgram()
-  const { dir, port = await freePort(), password = newPassword(), config: lines = [] } = options
+  const { dir, password = newPassword(), config: lines = [] } = options
+  const port = await freePort()
   // One password for both users: by the URL a server is QuickLink, by the password alone a test is the operator.
   const url = `redis://quicklink:${password}@127.0.0.1:${port}`
   const how = { file, dir, port, password, quicklinkPassword: password, lines, detached: false, deadlineMs: 20_000 }
@@ -137,8 +138,7 @@ export interface LocalPostgresOptions {
   /** Its data will be in `dir/data`. */
   readonly dir: string
   readonly runDir: string
-  readonly port?: number
-  readonly superuserPassword: string
+  readonly superuserPassword?: string | undefined
   /** A data folder to copy, made with the same password: much faster than initdb. */
   readonly template?: string | undefined
   /** Other programs than those from npm. */
@@ -159,8 +159,9 @@ const testSettings = [
 ]
 
 export async function startLocalPostgres(options: LocalPostgresOptions): Promise<LocalServer> {
-  const { dir, port = await freePort(), superuserPassword, settings = [] } = options
-  const cluster = await makeCluster(options)
+  const { dir, superuserPassword = newPassword(), settings = [] } = options
+  const port = await freePort()
+  const cluster = await makeCluster({ ...options, superuserPassword })
   const how = { port, settings: [...testSettings, ...settings], detached: false, deadlineMs: 30_000 }
   return serve({
     url: `postgres://postgres:${superuserPassword}@127.0.0.1:${port}/postgres`,
@@ -172,7 +173,7 @@ export async function startLocalPostgres(options: LocalPostgresOptions): Promise
   })
 }
 
-export async function makeCluster(options: LocalPostgresOptions): Promise<Cluster> {
+export async function makeCluster(options: LocalPostgresOptions & { superuserPassword: string }): Promise<Cluster> {
   const { dir, runDir, template } = options
   const user = postgresUser()
   mkdirSync(dirname(dir), { recursive: true })

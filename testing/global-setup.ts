@@ -2,7 +2,6 @@
 import { join } from 'node:path'
 import type { TestProject } from 'vitest/node'
 import { newPassword } from '../embedded/paths.ts'
-import { postgresUser } from '../embedded/postgres-binaries.ts'
 import { withSql } from '../embedded/sql.ts'
 import { startDockerServices } from './docker-services.ts'
 import {
@@ -34,7 +33,7 @@ declare module 'vitest' {
 export const redisDatabases = 4096
 
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const runDir = makeRunDir(postgresUser())
+  const runDir = makeRunDir()
   const callOff = dieWithMe(undefined, runDir)
   const { stop, ...services } = await startServices(runDir)
   const rolePassword = newPassword()

@@ -76,7 +76,7 @@ test('a private Postgres is killed and paused, and keeps what it acknowledged', 
   await server.pause()
   await expect(sql(server.url, (db) => db.query('select 1'))).rejects.toThrow('timeout')
   await server.resume()
-  expect(await sql(server.adminUrl, (db) => db.query('show max_connections'))).toEqual([{ max_connections: '20' }])
+  expect(await sql(server.url, (db) => db.query('show max_connections'))).toEqual([{ max_connections: '20' }])
   await server.stop()
   await server.restart()
   expect(await sql(server.url, (db) => db.query('select n from t'))).toEqual([{ n: 42 }])

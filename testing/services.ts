@@ -4,7 +4,6 @@ import { mkdirSync, mkdtempSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, inject } from 'vitest'
 import { type SentinelGroup, startSentinelGroup } from '../loadtest/faults/sentinels.ts'
-import { newPassword } from '../embedded/paths.ts'
 import { askRedis } from '../embedded/redis-process.ts'
 import { openSql, withSql } from '../embedded/sql.ts'
 import { withDatabaseLock } from '../server/connections/migrate.ts'
@@ -85,21 +84,18 @@ export function redisCommand(at: string | URL, command: string): Promise<string 
   return askRedis(Number(url.port), decodeURIComponent(url.password), command, url.hostname)
 }
 
-/**
- * A Redis of the test's own, to kill, pause, fill or restart with old data: a `dump.rdb` in `dir` is loaded. The folder is
- * removed afterwards only if it is not given.
- */
-export async function startRedisServer(options: Partial<LocalRedisOptions> = {}): Promise<LocalServer> {
-  const dir = options.dir ?? mkdtempSync(join(inject('services').runDir, 'redis-'))
+/** A Redis of the test's own, to kill, pause, fill or restart with old data. */
+export async function startRedisServer(options: Pick<LocalRedisOptions, 'config'> = {}): Promise<LocalServer> {
+  const dir = mkdtempSync(join(inject('services').runDir, 'redis-'))
   const redis = await startLocalRedis({ ...options, dir })
   releases.push(async () => {
     await redis.kill()
-    if (!options.dir) removeDir(dir)
+    removeDir(dir)
   })
   return redis
 }
 
-export interface PostgresServerOptions extends Partial<Pick<LocalPostgresOptions, 'port' | 'settings' | 'binDir'>> {
+interface PostgresServerOptions extends Pick<LocalPostgresOptions, 'settings' | 'binDir'> {
   /**
    * A real initdb (1-2 s) instead of a copy of the run's template. Copies share their system identifier, as a primary and
    * its replica or a restored backup do; a fresh one is another database to whoever compares. With a binDir always so.
@@ -107,25 +103,15 @@ export interface PostgresServerOptions extends Partial<Pick<LocalPostgresOptions
   readonly fresh?: boolean
 }
 
-export interface PostgresServer extends LocalServer {
-  /** The superuser's; `url` is that of a role that owns its database and is no superuser. */
-  readonly adminUrl: string
-}
-
-/** A Postgres of the test's own, with an empty database, to kill, pause or restart. */
-export async function startPostgresServer(options: PostgresServerOptions = {}): Promise<PostgresServer> {
+/** A Postgres of the test's own, with an empty database of a role that is no superuser, to kill, pause or restart. */
+export async function startPostgresServer(options: PostgresServerOptions = {}): Promise<LocalServer> {
   const { runDir, template, rolePassword } = inject('services')
   const copied = options.fresh || options.binDir ? undefined : template
   const parent = join(runDir, 'postgres')
   mkdirSync(parent, { recursive: true, mode: 0o711 })
   const dir = join(parent, randomName())
-  const server = await startLocalPostgres({
-    ...options,
-    dir,
-    runDir,
-    superuserPassword: copied?.password ?? newPassword(),
-    template: copied?.dir,
-  })
+  const like = { superuserPassword: copied?.password, template: copied?.dir }
+  const server = await startLocalPostgres({ ...options, ...like, dir, runDir })
   releases.push(async () => {
     await server.kill()
     removeDir(dir)
@@ -134,13 +120,9 @@ export async function startPostgresServer(options: PostgresServerOptions = {}): 
     await admin.query(`create role quicklink login password '${rolePassword}'`)
     await admin.query('create database quicklink owner quicklink')
   })
-  const adminUrl = new URL(server.url)
-  adminUrl.pathname = '/quicklink'
-  const url = Object.assign(new URL(adminUrl), { username: 'quicklink', password: rolePassword }).href
-  return Object.create(server, {
-    url: { value: url, enumerable: true },
-    adminUrl: { value: adminUrl.href, enumerable: true },
-  }) as PostgresServer
+  const own = { username: 'quicklink', password: rolePassword, pathname: '/quicklink' }
+  const url = Object.assign(new URL(server.url), own).href
+  return Object.create(server, { url: { value: url, enumerable: true } }) as LocalServer
 }
 
 /** A primary, its replica and three Sentinels of the test's own. */

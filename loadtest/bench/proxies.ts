@@ -93,7 +93,7 @@ export function versionOf(program: Program): string {
 /** Returns how to end it; it also ends when this process does. */
 export function startProxy(name: ProxyName, ports: Ports, cores: string | undefined): () => void {
   const program = programOf(name)
-  const dir = makeRunDir(undefined, 'proxy')
+  const dir = makeRunDir('proxy')
   const file = join(dir, 'config')
   writeFileSync(file, proxyConfig(name, ports, dir))
   const args = program === 'nginx' ? ['-p', dir, '-e', join(dir, 'error.log'), '-c', file] : ['-db', '-q', '-f', file]

@@ -4,8 +4,6 @@ import { randomBytes } from 'node:crypto'
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { newPassword } from '../../embedded/paths.ts'
-import { postgresUser } from '../../embedded/postgres-binaries.ts'
 import { freePort } from '../../embedded/process.ts'
 import { openPostgres } from '../../server/connections/postgres.ts'
 import { ask } from '../../embedded/ask.ts'
@@ -26,9 +24,9 @@ export interface BenchServer extends Ops {
 const durable = ['fsync=on', 'full_page_writes=on', 'shared_buffers=256MB', 'max_wal_size=1GB']
 
 export async function openStand() {
-  const runDir = makeRunDir(postgresUser())
+  const runDir = makeRunDir('bench')
   const [postgres, redis] = await Promise.all([
-    startLocalPostgres({ dir: join(runDir, 'pg'), runDir, superuserPassword: newPassword(), settings: durable }),
+    startLocalPostgres({ dir: join(runDir, 'pg'), runDir, settings: durable }),
     startLocalRedis({ dir: join(runDir, 'redis') }),
   ])
   const onError = (): undefined => undefined

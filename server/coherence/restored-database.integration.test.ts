@@ -29,7 +29,6 @@ import {
   startRedisServer,
   waitFor,
   type LocalServer,
-  type PostgresServer,
 } from '../../testing/services.ts'
 
 async function twoServers(databaseUrl: string, redis: LocalServer): Promise<ServerProcess[]> {
@@ -114,7 +113,7 @@ it('yesterday’s files under a Redis of today: right within a second of Postgre
 })
 
 describe('yesterday’s files: no code and no link id is given twice', () => {
-  let postgres: PostgresServer
+  let postgres: LocalServer
   let putBack: () => Promise<void>
   let db: Postgres
   const OWNER_KEY = 'ql_n0C0deAndN0L1nkIdIsGivenTw1ceEver'

@@ -1,7 +1,6 @@
 // A QuickLink to drill, as a drill sees it: the same in every mode.
 import { randomBytes } from 'node:crypto'
 import { makeDataDir } from '../../../embedded/paths.ts'
-import { postgresUser } from '../../../embedded/postgres-binaries.ts'
 import { openPostgres, type Postgres } from '../../../server/connections/postgres.ts'
 import { makeRunDir } from '../../../embedded/temporary.ts'
 import { ask, type Answer } from '../../../embedded/ask.ts'
@@ -59,7 +58,7 @@ export const silent = (): void => undefined
 export const newKey = (): string => `ql_${randomBytes(24).toString('base64url')}`
 
 export function prepareAppliance(): Cleanup {
-  const dir = makeRunDir(postgresUser(), 'drill')
+  const dir = makeRunDir('drill')
   const cleanup = openCleanup(dir)
   makeDataDir(cleanup.places)
   return cleanup
