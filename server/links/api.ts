@@ -32,80 +32,90 @@ export interface LinksApiDeps extends WriteDeps {
 }
 
 export function linksRouter(deps: LinksApiDeps): Router {
+  const { db, publicUrl, cursors, search } = deps
+  const shown = (row: LinkRow): object => present(publicUrl, row)
+  /** The link of this path that the caller may see. */
+  const existing = async (text: string, response: Response): Promise<LinkRow> => {
+    const code = codeOf(text)
+    const row = await readLink(db, code, scopeOf(callerOf(response)))
+    if (!row) throw noLink(code)
+    return row
+  }
   const router = Router({ caseSensitive: true })
   router
     .route('/links')
-    .post(jsonBody, (request: Request, response: Response) => create(deps, request, response))
-    .get((request, response) => list(deps, request, response))
+    .post(...jsonBody, async (request, response) => {
+      const { tenant } = callerOf(response)
+      const body = parseBody(createSchema, request)
+      const terms = await tierOf(deps, tenant)
+      const answer = await createLink(deps, {
+        link: {
+          tenant,
+          url: parseDestination(body.url, ownHosts(deps, request)),
+          permanent: body.permanent ?? false,
+          enabled: body.enabled ?? true,
+          expiresAt: agreedExpiry(terms, body.expiresAt ?? null, Date.now()),
+          monthlyHits: agreedHits(terms, body.monthlyHits ?? null),
+        },
+        code: body.code === undefined ? undefined : parseCustomCode(body.code),
+        idempotencyKey: idempotencyKey(request.get('Idempotency-Key'), body),
+        present: shown,
+      })
+      const { code } = answer as { code: string }
+      sendJson(response, 201, answer, { Location: `/api/v1/links/${code}` })
+    })
+    .get(async (request, response) => {
+      const { limit, cursor, q, enabled, tenant } = parseQuery(listSchema, request)
+      const scope = listScope(callerOf(response), tenant)
+      const pages = scope === null ? ['links'] : ['links', scope]
+      const beforeId = cursor === undefined ? undefined : cursors.open(pages, cursor)
+      const query = { scope, limit, beforeId, enabled }
+      const { rows, nextId } = q
+        ? await search(callerOf(response).tenant, q, (sql, match) => listLinks(sql, query, match))
+        : await listLinks(db, query)
+      const nextCursor = nextId === undefined ? null : cursors.seal(pages, nextId)
+      sendJson(response, 200, { items: rows.map(shown), nextCursor })
+    })
     .all(methodNotAllowed('GET', 'HEAD', 'POST'))
   router
     .route('/links/:code')
-    .get((request, response) => read(deps, request, response))
-    .patch(jsonBody, (request: Request<{ code: string }>, response: Response) => patch(deps, request, response))
-    .delete((request, response) => remove(deps, request, response))
+    .get(async ({ params }, response) => sendJson(response, 200, shown(await existing(params.code, response))))
+    .patch(...jsonBody, async (request, response) => {
+      const code = codeOf(request.params.code)
+      const { url, ...rest } = parseBody(patchSchema, request)
+      const given = url === undefined ? rest : { ...rest, url: parseDestination(url, ownHosts(deps, request)) }
+      const caller = callerOf(response)
+      const scope = scopeOf(caller)
+      const row = await asChange(deps, caller.tenant, async () =>
+        changeLink(deps, code, scope, await agreed(deps, code, scope, given)),
+      )
+      sendJson(response, 200, shown(row))
+    })
+    .delete(async ({ params }, response) => {
+      const code = codeOf(params.code)
+      const caller = callerOf(response)
+      await asChange(deps, caller.tenant, () => deleteLink(deps, code, scopeOf(caller)))
+      sendNothing(response)
+    })
     .all(methodNotAllowed('GET', 'HEAD', 'PATCH', 'DELETE'))
   router
     .route('/links/:code/clicks')
-    .get((request, response) => clicks(deps, request, response))
+    .get(async (request, response) => {
+      const range = clicksRange(parseQuery(clicksSchema, request), Date.now())
+      const link = await existing(request.params.code, response)
+      const buckets = await readClicks(db, { linkId: link.id, ...range })
+      sendJson(response, 200, {
+        total: buckets.reduce((total, bucket) => total + bucket.clicks, 0),
+        buckets: buckets.map(({ at, clicks }) => ({ at: at.toISOString(), clicks })),
+      })
+    })
     .all(methodNotAllowed('GET', 'HEAD'))
   return router
-}
-
-async function create(deps: LinksApiDeps, request: Request, response: Response): Promise<void> {
-  const { tenant } = callerOf(response)
-  const body = parseBody(createSchema, request)
-  const terms = await tierOf(deps, tenant)
-  const answer = await createLink(deps, {
-    link: {
-      tenant,
-      url: parseDestination(body.url, ownHosts(deps, request)),
-      permanent: body.permanent ?? false,
-      enabled: body.enabled ?? true,
-      expiresAt: agreedExpiry(terms, body.expiresAt ?? null, Date.now()),
-      monthlyHits: agreedHits(terms, body.monthlyHits ?? null),
-    },
-    code: body.code === undefined ? undefined : parseCustomCode(body.code),
-    idempotencyKey: idempotencyKey(request.get('Idempotency-Key'), body),
-    present: (row) => present(deps, row),
-  })
-  const { code } = answer as { code: string }
-  sendJson(response, 201, answer, { Location: `/api/v1/links/${code}` })
 }
 
 /** What it promises of a link. */
 const tierOf = async ({ tiers, directory }: WriteDeps, tenant: string): Promise<Tier> =>
   tiers[(await directory.get(tenant)).tier]
-
-async function list(deps: LinksApiDeps, request: Request, response: Response): Promise<void> {
-  const { limit, cursor, q, enabled, tenant } = parseQuery(listSchema, request)
-  const scope = listScope(callerOf(response), tenant)
-  const pages = scope === null ? ['links'] : ['links', scope]
-  const beforeId = cursor === undefined ? undefined : deps.cursors.open(pages, cursor)
-  const query = { scope, limit, beforeId, enabled }
-  const { rows, nextId } = q
-    ? await deps.search(callerOf(response).tenant, q, (sql, match) => listLinks(sql, query, match))
-    : await listLinks(deps.db, query)
-  sendJson(response, 200, {
-    items: rows.map((row) => present(deps, row)),
-    nextCursor: nextId === undefined ? null : deps.cursors.seal(pages, nextId),
-  })
-}
-
-async function read(deps: LinksApiDeps, request: Request<{ code: string }>, response: Response): Promise<void> {
-  sendJson(response, 200, present(deps, await existing(deps, request, response)))
-}
-
-async function patch(deps: LinksApiDeps, request: Request<{ code: string }>, response: Response): Promise<void> {
-  const code = codeOf(request)
-  const { url, ...rest } = parseBody(patchSchema, request)
-  const given = url === undefined ? rest : { ...rest, url: parseDestination(url, ownHosts(deps, request)) }
-  const caller = callerOf(response)
-  const scope = scopeOf(caller)
-  const row = await asChange(deps, caller.tenant, async () =>
-    changeLink(deps, code, scope, await agreed(deps, code, scope, given)),
-  )
-  sendJson(response, 200, present(deps, row))
-}
 
 /** Whoever changes a link, it is held to the terms of its own tenant. */
 async function agreed(deps: LinksApiDeps, code: Code, scope: Scope, given: LinkPatch): Promise<LinkPatch> {
@@ -121,32 +131,8 @@ async function agreed(deps: LinksApiDeps, code: Code, scope: Scope, given: LinkP
   }
 }
 
-async function remove(deps: LinksApiDeps, request: Request<{ code: string }>, response: Response): Promise<void> {
-  const code = codeOf(request)
-  const caller = callerOf(response)
-  await asChange(deps, caller.tenant, () => deleteLink(deps, code, scopeOf(caller)))
-  sendNothing(response)
-}
-
-async function clicks(deps: LinksApiDeps, request: Request<{ code: string }>, response: Response): Promise<void> {
-  const range = clicksRange(parseQuery(clicksSchema, request), Date.now())
-  const link = await existing(deps, request, response)
-  const buckets = await readClicks(deps.db, { linkId: link.id, ...range })
-  sendJson(response, 200, {
-    total: buckets.reduce((total, bucket) => total + bucket.clicks, 0),
-    buckets: buckets.map((bucket) => ({ at: bucket.at.toISOString(), clicks: bucket.clicks })),
-  })
-}
-
-async function existing(deps: LinksApiDeps, request: Request<{ code: string }>, response: Response): Promise<LinkRow> {
-  const code = codeOf(request)
-  const row = await readLink(deps.db, code, scopeOf(callerOf(response)))
-  if (!row) throw noLink(code)
-  return row
-}
-
-function codeOf(request: Request<{ code: string }>): Code {
-  const code = parseCode(request.params.code)
+function codeOf(text: string): Code {
+  const code = parseCode(text)
   if (code === undefined) throw noLink('with this code')
   return code
 }
@@ -165,15 +151,15 @@ function listScope(caller: Caller, tenant: string | undefined): Scope {
 }
 
 /** The Host header is the caller's choice, and may be missing: it can only have a link refused, never one accepted. */
-const ownHosts = (deps: LinksApiDeps, request: Request): string[] => [
+const ownHosts = (deps: LinksApiDeps, request: Pick<Request, 'get'>): string[] => [
   new URL(deps.publicUrl).host,
   request.get('Host') ?? '',
 ]
 
-function present(deps: LinksApiDeps, row: LinkRow): object {
+function present(publicUrl: string, row: LinkRow): object {
   return {
     code: row.code,
-    shortUrl: `${deps.publicUrl}/${row.code}`,
+    shortUrl: `${publicUrl}/${row.code}`,
     url: row.url,
     permanent: row.permanent,
     enabled: row.enabled,
