@@ -263,14 +263,11 @@ async function compose(config: Config, deps: AppDeps, acquired: AsyncDisposableS
   }
 }
 
-interface SharedDeps {
-  readonly sql: Sql
-  readonly breaker: Breaker
-  readonly truth: Truth
-  readonly tier1: Tier1
-}
-
-function openShared(config: Config, { metrics, log }: AppDeps, { sql, breaker, truth, tier1 }: SharedDeps) {
+function openShared(
+  config: Config,
+  { metrics, log }: AppDeps,
+  { sql, breaker, truth, tier1 }: { sql: Sql; breaker: Breaker; truth: Truth; tier1: Tier1 },
+) {
   if (!config.redisUrl && !config.redisSentinels) return undefined
   const redis = openRedis(config, {
     onError: (err) => log.debug({ err }, 'a Redis connection broke'),

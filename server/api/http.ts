@@ -1,6 +1,6 @@
 // What every room's API has in common: who is asking, what was sent, and how an answer or a problem leaves.
 import express, { type ErrorRequestHandler, type Request, type RequestHandler, type Response } from 'express'
-import type { z } from 'zod'
+import { z } from 'zod'
 import { limits } from '../config.ts'
 import { isUnavailable } from '../connections/postgres.ts'
 import { invalid, QuickLinkError, toProblem, unavailable } from '../errors.ts'
@@ -116,6 +116,19 @@ function parse<T>(schema: z.ZodType<T>, value: unknown, whole: string): T {
 /** `must be …` for a wrong type, `is missing` where there is nothing. */
 export const mustBe = (what: string): { error: (issue: { input?: unknown }) => string } => ({
   error: (issue) => (issue.input === undefined ? 'is missing' : `must be ${what}`),
+})
+
+const pageForm = `must be a whole number from 1 to ${limits.pageMax}`
+
+/** What a request for a page of a list says, of so many unless it says otherwise. */
+export const pageOf = (items: number) => ({
+  limit: z
+    .string(mustBe('given once'))
+    .regex(/^\d{1,9}$/, pageForm)
+    .transform(Number)
+    .refine((n) => n >= 1 && n <= limits.pageMax, pageForm)
+    .default(items),
+  cursor: z.string(mustBe('given once')).optional(),
 })
 
 /** For the log: the route that was found, with what the caller named in it, unless that is as long as a key. */

@@ -1,6 +1,7 @@
 // Measures the promise: a few codes a second, what a trusted Redis says against what Postgres says. A difference is
 // looked at again a second later, when every pass must have been there; what is still different was served wrongly.
 import { agree, type Code, type Known } from '../link.ts'
+import { limits } from '../config.ts'
 import type { SharedCache } from './shared-cache.ts'
 import type { Trust } from './trust.ts'
 import type { Truth } from './truth.ts'
@@ -11,10 +12,10 @@ interface CheckerDeps {
   readonly trust: Trust
   /** Codes that were asked for lately. */
   readonly codes: () => readonly Code[]
-  readonly everyMs: number
-  readonly againAfterMs: number
   readonly onStale: (code: Code, held: Known, truth: Known) => void
 }
+
+const againAfterMs = 1000
 
 /** Until the function that it returns is called. */
 export function startChecker(deps: CheckerDeps): () => void {
@@ -42,7 +43,7 @@ export function startChecker(deps: CheckerDeps): () => void {
     const timer = setTimeout(() => {
       later.delete(timer)
       lookAgain(code, found).catch(() => undefined)
-    }, deps.againAfterMs)
+    }, againAfterMs)
     later.add(timer)
   }
 
@@ -51,7 +52,7 @@ export function startChecker(deps: CheckerDeps): () => void {
     const code = codes[Math.floor(Math.random() * codes.length)]
     // Where Redis or Postgres does not answer, there is nothing to compare.
     if (code !== undefined) check(code).catch(() => undefined)
-  }, deps.everyMs)
+  }, 1000 / limits.checksPerSecond)
 
   return () => {
     clearInterval(timer)

@@ -74,8 +74,6 @@ export function startCoherence(config: Config, deps: CoherenceDeps): Coherence {
     ...deps,
     ...shared,
     codes: local.codes,
-    everyMs: 1000 / limits.checksPerSecond,
-    againAfterMs: 1000,
     onStale(code, held, truth) {
       metrics.staleAnswersFound.inc()
       log.error({ code, held: held.version, truth: truth.version }, 'Redis holds a wrong answer and is trusted')

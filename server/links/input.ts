@@ -1,7 +1,6 @@
 // What a request may say, field by field.
 import { z } from 'zod'
-import { mustBe } from '../api/http.ts'
-import { limits } from '../config.ts'
+import { mustBe, pageOf } from '../api/http.ts'
 import { invalid } from '../errors.ts'
 import { customCodeLength, lastTimeMs, parseCode, reservedWords, type Code } from '../link.ts'
 
@@ -27,29 +26,18 @@ export const futureTime = time
 
 const expiresAt = futureTime.nullable()
 
-export const createSchema = z.strictObject(
-  {
-    url: z.string(mustBe('text')),
-    code: z.string(mustBe('text')).optional(),
-    permanent: boolean.optional(),
-    enabled: boolean.optional(),
-    expiresAt: expiresAt.optional(),
-    monthlyHits: monthlyHits.optional(),
-  },
-  mustBe('a JSON object'),
-)
+const text = z.string(mustBe('text'))
+const mayChange = {
+  permanent: boolean.optional(),
+  enabled: boolean.optional(),
+  expiresAt: expiresAt.optional(),
+  monthlyHits: monthlyHits.optional(),
+}
+
+export const createSchema = z.strictObject({ url: text, code: text.optional(), ...mayChange }, mustBe('a JSON object'))
 
 export const patchSchema = z
-  .strictObject(
-    {
-      url: z.string(mustBe('text')).optional(),
-      permanent: boolean.optional(),
-      enabled: boolean.optional(),
-      expiresAt: expiresAt.optional(),
-      monthlyHits: monthlyHits.optional(),
-    },
-    mustBe('a JSON object'),
-  )
+  .strictObject({ url: text.optional(), ...mayChange }, mustBe('a JSON object'))
   .refine((patch) => Object.keys(patch).length > 0, 'must name at least one field to change')
 
 export function parseCustomCode(text: string): Code {
@@ -60,18 +48,11 @@ export function parseCustomCode(text: string): Code {
   throw invalid('code', `code must have ${min} to ${max} of the characters 0-9, A-Z, a-z, _ and -.`)
 }
 
-const pageForm = `must be a whole number from 1 to ${limits.pageMax}`
 const defaultPage = 20
 const searchMax = 200
 
 export const listSchema = z.strictObject({
-  limit: z
-    .string(mustBe('given once'))
-    .regex(/^\d{1,9}$/, pageForm)
-    .transform(Number)
-    .refine((n) => n >= 1 && n <= limits.pageMax, pageForm)
-    .default(defaultPage),
-  cursor: z.string(mustBe('given once')).optional(),
+  ...pageOf(defaultPage),
   q: z
     .string(mustBe('given once'))
     .max(searchMax, `must have at most ${searchMax} characters`)

@@ -31,21 +31,11 @@ type Bound =
   | 'unreadBytes' | 'lingerMs' | 'drainMs' // prettier-ignore
 export type Bounds = Readonly<Record<Bound, number>>
 
-export interface Listener {
-  readonly port: number
-  /** Of its own; undefined: the primary process accepts for all. */
-  readonly handle: ListenHandle | undefined
-  /** A connection that somebody else accepted. */
-  adopt(socket: Socket): void
-  /** Stops accepting, answers what is in flight, and lets nobody keep a connection. */
-  close(): Promise<void>
-}
-
 export async function listen(
   { port, host, frontDoor }: Pick<Config, 'port' | 'host' | 'frontDoor'>,
   deps: ListenerDeps,
   bounds: Bounds = limits,
-): Promise<Listener> {
+) {
   const turns = new Turns()
   const http = createHttpServer({ ...deps, turns, redirects: createRedirectHandler(deps) }, bounds)
   const guests = new Guests({
@@ -77,8 +67,10 @@ export async function listen(
   const adopted = new Set<Socket>()
   return {
     port: (server.address() as AddressInfo).port,
+    /** Of its own; undefined: the primary process accepts for all. */
     handle: isShared(port) ? (server as unknown as { _handle: ListenHandle })._handle : undefined,
-    adopt(socket) {
+    /** A connection that somebody else accepted. */
+    adopt(socket: Socket): void {
       // As our own server makes them.
       socket.allowHalfOpen = true
       socket.setNoDelay(true)
@@ -86,6 +78,7 @@ export async function listen(
       socket.once('close', () => adopted.delete(socket))
       server.emit('connection', socket)
     },
+    /** Stops accepting, answers what is in flight, and lets nobody keep a connection. */
     close: () => drain(server, http, door, bounds, adopted),
   }
 }

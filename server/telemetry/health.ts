@@ -16,16 +16,10 @@ interface Probes {
   readonly redis: Probe | undefined
 }
 
-interface Timing {
-  readonly deadlineMs: number
-  readonly maxAgeMs: number
-  readonly nowMs: () => number
-}
-
-const usual: Timing = { deadlineMs: 1000, maxAgeMs: 1000, nowMs: () => performance.now() }
-
-export function createHealth(probes: Probes, timing: Partial<Timing> = {}): () => Promise<HealthReport> {
-  const { deadlineMs, maxAgeMs, nowMs } = { ...usual, ...timing }
+export function createHealth(
+  probes: Probes,
+  { deadlineMs = 1000, maxAgeMs = 1000, nowMs = (): number => performance.now() } = {},
+): () => Promise<HealthReport> {
   let asking: Promise<HealthReport> | undefined
   let last: { report: HealthReport; atMs: number } | undefined
 
@@ -43,11 +37,8 @@ export function createHealth(probes: Probes, timing: Partial<Timing> = {}): () =
       answers(probes.postgres, 'Postgres'),
       probes.redis === undefined ? ('off' as const) : answers(probes.redis, 'Redis'),
     ])
-    const report: HealthReport = {
-      status: postgres === 'down' || redis === 'down' ? 'degraded' : 'ok',
-      redis,
-      postgres,
-    }
+    const status = postgres === 'down' || redis === 'down' ? 'degraded' : 'ok'
+    const report: HealthReport = { status, redis, postgres }
     last = { report, atMs: nowMs() }
     return report
   }

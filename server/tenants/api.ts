@@ -7,6 +7,7 @@ import {
   methodNotAllowed,
   mustBe,
   ownerOnly,
+  pageOf,
   parseBody,
   parseQuery,
   sendJson,
@@ -64,16 +65,7 @@ const patchSchema = z
   .refine((patch) => Object.keys(patch).length > 0, 'must name at least one field to change')
 const keySchema = z.strictObject({ name, expiresAt: futureTime.nullable().optional() }, mustBe('a JSON object'))
 
-const pageForm = `must be a whole number from 1 to ${limits.pageMax}`
-const listSchema = z.strictObject({
-  limit: z
-    .string(mustBe('given once'))
-    .regex(/^\d{1,9}$/, pageForm)
-    .transform(Number)
-    .refine((n) => n >= 1 && n <= limits.pageMax, pageForm)
-    .default(limits.pageMax),
-  cursor: z.string(mustBe('given once')).optional(),
-})
+const listSchema = z.strictObject(pageOf(limits.pageMax))
 
 export function tenantsRouter({ sql, onChanged }: TenantsApiDeps): Router {
   const router = Router({ caseSensitive: true })
