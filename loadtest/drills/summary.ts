@@ -31,23 +31,21 @@ export function summarise(reports: readonly Report[], name: string): Report {
     .filter(({ verdict }) => verdict === 'INCONCLUSIVE')
     .map(({ name, reasons }) => `${name} is inconclusive: ${reasons.join(' ')}`)
   const certain = checks.map(({ claim }) => claim)
-  return makeReport(
-    {
-      kind: 'drill',
-      name,
-      title: `${reports.length} drills, one after the other, each on a QuickLink of its own.`,
-      at: reports[0]?.at ?? new Date().toISOString(),
-      checks,
-      tables: [
-        {
-          title: 'Drills',
-          head: ['drill', 'verdict', 'promises kept', 'answers', 'wrong', '503', 'p99 in the fault', 'heal to steady'],
-          rows: reports.map(rowOf),
-        },
-      ],
-      environment: reports[0]?.environment ?? {},
-    },
+  return makeReport({
+    kind: 'drill',
+    name,
+    title: `${reports.length} drills, one after the other, each on a QuickLink of its own.`,
+    at: reports[0]?.at ?? new Date().toISOString(),
+    checks,
+    tables: [
+      {
+        title: 'Drills',
+        head: ['drill', 'verdict', 'promises kept', 'answers', 'wrong', '503', 'p99 in the fault', 'heal to steady'],
+        rows: reports.map(rowOf),
+      },
+    ],
+    environment: reports[0]?.environment ?? {},
     doubts,
     certain,
-  )
+  })
 }

@@ -32,23 +32,21 @@ export function reportOf(measured: Measured, { name, title, own, excuses = [], e
   const doubts = [...doubtsOf(measured), ...(maybeTheMachine ? why : [])]
   const surely = certain.filter((claim) => !noFaults.has(claim))
   const phases = promisedPhases(measured)
-  const report = makeReport(
-    {
-      kind: 'load',
-      name,
-      title,
-      at: new Date(measured.answers.beganMs).toISOString(),
-      checks: all,
-      phases,
-      marks: [...measured.marks, ...breakerMarks(measured)].sort((a, b) => a.atS - b.atS),
-      figures: phases.flatMap((phase) => figuresOf(measured, phase)),
-      charts: chartsOf(measured),
-      tables: [latencyTable(measured, phases), tierTable(measured, phases), cpuTable(measured, phases)],
-      environment,
-    },
+  const report = makeReport({
+    kind: 'load',
+    name,
+    title,
+    at: new Date(measured.answers.beganMs).toISOString(),
+    checks: all,
+    phases,
+    marks: [...measured.marks, ...breakerMarks(measured)].sort((a, b) => a.atS - b.atS),
+    figures: phases.flatMap((phase) => figuresOf(measured, phase)),
+    charts: chartsOf(measured),
+    tables: [latencyTable(measured, phases), tierTable(measured, phases), cpuTable(measured, phases)],
+    environment,
     doubts,
-    surely,
-  )
+    certain: surely,
+  })
   return {
     ...report,
     reasons: [...report.reasons, ...measured.answers.complaints.map((each) => `For example: ${each}`)],

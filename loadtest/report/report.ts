@@ -133,12 +133,11 @@ export function judge(
 
 const kinds = { bench: 'Benchmark', load: 'Load test', drill: 'Drill' } as const
 
+type Said = Pick<Report, 'kind' | 'name' | 'title' | 'checks'> &
+  Partial<Report> & { readonly doubts?: readonly string[]; readonly certain?: readonly string[] }
+
 /** What it does not say of itself is empty. */
-export const makeReport = (
-  said: Pick<Report, 'kind' | 'name' | 'title' | 'checks'> & Partial<Report>,
-  doubts: readonly string[] = [],
-  certain: readonly string[] = [],
-): Report => ({
+export const makeReport = ({ doubts = [], certain = [], ...said }: Said): Report => ({
   at: new Date().toISOString(),
   commit: readBuild().commit,
   phases: [],

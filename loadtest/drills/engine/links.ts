@@ -39,7 +39,7 @@ export async function removeLinks(container: string, prefixes: readonly string[]
  * link by itself, and asks again for it only a second later.
  */
 export async function cacheAll({ url, redis }: Appliance, prefix: string, count: number): Promise<void> {
-  let missing = Array.from({ length: count }, (_, n) => `${prefix}${n}`)
+  let missing = Array.from({ length: count }, (_, n) => `${prefix}${n}` as Code)
   const allHeld = async (): Promise<boolean> => {
     const asked = missing.values()
     const lane = async (): Promise<void> => {
@@ -48,14 +48,12 @@ export async function cacheAll({ url, redis }: Appliance, prefix: string, count:
     await Promise.all(Array.from({ length: 8 }, lane))
     // What is filled is not waited for.
     await pause(100)
-    const held = new Set<string>()
-    // Each is a connection of its own.
-    for (let n = 0; n < missing.length; n += 1000) {
-      const some = missing.slice(n, n + 1000)
-      const answers = await Promise.all(some.map((code) => redis(`EXISTS ${linkKey(code as Code)}`)))
-      for (const [i, code] of some.entries()) if (answers[i] === ':1') held.add(code)
-    }
-    missing = missing.filter((code) => !held.has(code))
+    // By the hundred: each question is a connection of its own, and one that lacks a link is asked for whole again.
+    const lots = Array.from({ length: Math.ceil(missing.length / 100) }, (_, n) =>
+      missing.slice(n * 100, n * 100 + 100),
+    )
+    const held = await Promise.all(lots.map((lot) => redis(`EXISTS ${lot.map(linkKey).join(' ')}`)))
+    missing = lots.filter((lot, n) => held[n] !== `:${lot.length}`).flat()
     return missing.length === 0
   }
   if (!(await proven(allHeld, 30_000)))

@@ -24,33 +24,31 @@ export function reportOf(result: DrillResult, earlier: Report | undefined): Repo
   const certain = checks.map(({ claim }) => claim)
   const figures = observed ? figuresOf(observed) : []
   const originMs = observed?.moments.beganMs ?? marks[0]?.atMs ?? 0
-  return makeReport(
-    {
-      kind: 'drill',
-      name: result.name,
-      title: drill.claim,
-      at: beganAt.toISOString(),
-      checks,
-      phases: observed ? phasesOf(observed) : [],
-      marks: observed ? marksOf(observed, result.rung, originMs) : [],
-      figures,
-      charts: observed ? chartsOf(observed) : [],
-      tables: [
-        hypothesis(result),
-        timeline(result, originMs),
-        alerts(result),
-        ...(observed ? [failures(observed)] : []),
-        ...(earlier ? [comparison(figures, earlier)] : []),
-      ],
-      environment: {
-        mode: result.mode,
-        'requests per second': drill.load.rate,
-        ...settings,
-      },
+  return makeReport({
+    kind: 'drill',
+    name: result.name,
+    title: drill.claim,
+    at: beganAt.toISOString(),
+    checks,
+    phases: observed ? phasesOf(observed) : [],
+    marks: observed ? marksOf(observed, result.rung, originMs) : [],
+    figures,
+    charts: observed ? chartsOf(observed) : [],
+    tables: [
+      hypothesis(result),
+      timeline(result, originMs),
+      alerts(result),
+      ...(observed ? [failures(observed)] : []),
+      ...(earlier ? [comparison(figures, earlier)] : []),
+    ],
+    environment: {
+      mode: result.mode,
+      'requests per second': drill.load.rate,
+      ...settings,
     },
     doubts,
     certain,
-  )
+  })
 }
 
 function figuresOf(observed: Observed): Figure[] {
