@@ -80,17 +80,9 @@ function embeddedTarget(places: Places, server: { pid: number; localUrl: string;
   }
 }
 
-export interface Access {
-  readonly what: string
-  readonly url: string
-  readonly ownerKey?: string | undefined
-  readonly databaseUrl?: string | undefined
-  readonly redisUrl?: string | undefined
-  readonly opsUrl?: string | undefined
-  readonly redisService?: Service | undefined
-  readonly metricsSink?: string | undefined
-  readonly pids?: Target['pids']
-}
+type Optional = 'ownerKey' | 'redisUrl' | 'redisService' | 'metricsSink' | 'pids'
+type Access = Pick<Target, 'what' | 'url'> &
+  Partial<Pick<Target, Optional>> & { readonly databaseUrl?: string | undefined; readonly opsUrl?: string | undefined }
 
 /** One whose parts are reached by their URLs. */
 export function openTarget({ databaseUrl, redisUrl, opsUrl, ...access }: Access): Target {

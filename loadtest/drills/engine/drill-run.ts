@@ -1,18 +1,9 @@
 // One run of a drill on a QuickLink that runs: baseline, fault, heal, after.
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Check } from '../../report/report.ts'
-import { watchAlerts, type Alerts } from './alerts.ts'
+import { watchAlerts, type Alerts, type Ringing } from './alerts.ts'
 import type { Appliance } from './appliance.ts'
-import {
-  Doubt,
-  type Drill,
-  type DrillContext,
-  type DrillResult,
-  type Mark,
-  type Options,
-  proven,
-  secondsOf,
-} from './drill.ts'
+import { Doubt, type Drill, type DrillContext, type Mark, type Options, proven, secondsOf } from './drill.ts'
 import { judge, unsteady } from './judge.ts'
 import { cacheAll, loadLinks } from './links.ts'
 import { clockMs, startLoad } from './load.ts'
@@ -28,6 +19,8 @@ const healingMs = 20_000
 const warmUpS = 3
 /** Less than any alert waits, in a drill's time, with its window. */
 const blindMs = 10_000
+
+export type DrillResult = ReturnType<DrillRun['outcome']>
 
 export class DrillRun {
   readonly doubts: string[] = []
@@ -226,7 +219,7 @@ export class DrillRun {
   }
 
   /** From the fault on: while it starts, QuickLink is down. Undefined: nobody looked, or not all the time. */
-  #rung(): DrillResult['rung'] {
+  #rung(): readonly Ringing[] | undefined {
     const silentMs = this.#alerts?.silentMs() ?? 0
     const { injectedMs } = this.#moments
     if (silentMs <= blindMs) return this.#alerts?.rung.filter(({ toMs = Infinity }) => toMs >= injectedMs)
@@ -243,23 +236,29 @@ export class DrillRun {
       : []
   }
 
-  outcome(settings: Readonly<Record<string, string>>): DrillResult {
+  outcome(settings: Readonly<Record<string, string>>) {
     const rung = this.#rung()
     const { checks, doubts } = this.#observed
       ? judge(this.#drill, this.#observed, rung)
       : { checks: this.#certainly(), doubts: [] }
     const { mode } = this.#options
     return {
+      /** Of the report: that of the drill, and the mode where it is not the usual one. */
       name: `${mode === 'embedded' ? '' : `${mode}-`}${this.#drill.name}`,
       drill: this.#drill,
       beganAt: this.#beganAt,
       checks,
+      /** Why nothing can be concluded. */
       doubts: [...this.doubts, ...doubts],
       marks: this.#marks,
+      /** Undefined: it ended before the fault was healed. */
       observed: this.#observed,
       settings,
+      /** What the QuickLink was made of. */
       mode: this.#appliance?.mode ?? mode,
+      /** What rang; undefined: nobody looked. */
       rung,
+      /** What the server said of itself at the end. */
       log: this.log,
     }
   }

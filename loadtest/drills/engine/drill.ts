@@ -1,7 +1,6 @@
 // What a drill is: a hypothesis with numbers; how it is run, and what is known of it afterwards.
-import type { Bounds, Check } from '../../report/report.ts'
+import type { Bounds } from '../../report/report.ts'
 import { until } from '../../../embedded/wait.ts'
-import type { Ringing } from './alerts.ts'
 import type { Appliance } from './appliance.ts'
 import type { Load, LoadGroup } from './load.ts'
 import type { Observed } from './observed.ts'
@@ -96,26 +95,6 @@ export interface Options {
 export interface Mark {
   readonly atMs: number
   readonly what: string
-}
-
-export interface DrillResult {
-  /** Of the report: that of the drill, and the mode where it is not the usual one. */
-  readonly name: string
-  readonly drill: Drill
-  readonly beganAt: Date
-  readonly checks: readonly Check[]
-  /** Why nothing can be concluded. */
-  readonly doubts: readonly string[]
-  readonly marks: readonly Mark[]
-  /** undefined: it ended before the fault was healed. */
-  readonly observed: Observed | undefined
-  readonly settings: Readonly<Record<string, string>>
-  /** What the QuickLink was made of. */
-  readonly mode: string
-  /** What rang; undefined: nobody looked. */
-  readonly rung: readonly Ringing[] | undefined
-  /** What the server said of itself at the end. */
-  readonly log: string
 }
 
 /** Of the fault. */

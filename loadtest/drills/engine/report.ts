@@ -10,7 +10,7 @@ import {
   type Table,
 } from '../../report/report.ts'
 import { short } from '../../report/text.ts'
-import type { DrillResult } from './drill.ts'
+import type { DrillResult } from './drill-run.ts'
 import { mayAlwaysRing } from './judge.ts'
 import { factor } from './rules.ts'
 import { quantile } from '../../measure/stats.ts'
