@@ -9,7 +9,7 @@
 //     ▼
 //   Observed             answers and figures by phase (observed.ts), which judge.ts holds against the promises
 //   DrillResult          checks, doubts, marks: report.ts makes the Report of it
-//   Cleanup              what was started, written down as it starts: undone at the end, by Ctrl-C or by dead-man.ts
+//   Cleanup              what was started, written down as it starts: undone at the end, by Ctrl-C or by the dead man (safety.ts)
 import { join } from 'node:path'
 import { lastLines, Refusal } from '../../../embedded/paths.ts'
 import { prepareAppliance, type Settings } from './appliance.ts'

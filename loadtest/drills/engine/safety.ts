@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Refusal, readJson } from '../../../embedded/paths.ts'
 import { commandLine, isOurs } from '../../../embedded/process.ts'
-import type { DeadManOrder } from './dead-man.ts'
+import { until } from '../../../embedded/wait.ts'
 import { heal, takeDown } from './cleanup.ts'
 
 /** Of the user: another one's cannot be written. */
@@ -31,11 +31,28 @@ export function lockDrills(): () => void {
   }
 }
 
+interface DeadManOrder {
+  readonly runner: { readonly pid: number; readonly word: string }
+  readonly dir: string
+  readonly maxMs: number
+}
+
+/**
+ * The dead man's switch: heals and takes everything down when the runner has gone, or at the latest when the time is up. A
+ * process of its own, in a session of its own, so that neither kill -9 of the runner nor the end of the terminal reaches it.
+ */
+async function waitForTheEnd({ runner, dir, maxMs }: DeadManOrder): Promise<void> {
+  // A runner that is done says so by killing this process.
+  await until(() => !isOurs(runner.pid, runner.word), maxMs, 200)
+  await heal(dir)
+  await takeDown(dir)
+  rmSync(lockFile, { force: true })
+}
+
 /** Armed before anything is started. Returns the ordinary end: everything down, and the switch called off. */
 export function armDeadMan(dir: string, maxSeconds: number): () => Promise<void> {
-  const order: DeadManOrder = { runner: self(), dir, lockFile, maxMs: maxSeconds * 1000 }
-  const file = join(import.meta.dirname, 'dead-man.ts')
-  const child = spawn(process.execPath, ['--no-warnings', file, JSON.stringify(order)], {
+  const order: DeadManOrder = { runner: self(), dir, maxMs: maxSeconds * 1000 }
+  const child = spawn(process.execPath, ['--no-warnings', import.meta.filename, JSON.stringify(order)], {
     detached: true,
     stdio: 'ignore',
   })
@@ -58,3 +75,5 @@ export function armDeadMan(dir: string, maxSeconds: number): () => Promise<void>
   for (const signal of signals) process.once(signal, interrupted)
   return end
 }
+
+if (import.meta.main) await waitForTheEnd(JSON.parse(process.argv[2] ?? '') as DeadManOrder)
