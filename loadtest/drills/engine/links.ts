@@ -36,26 +36,38 @@ export async function removeLinks(container: string, prefixes: readonly string[]
 
 /**
  * Asked for until Redis holds them all: a few at a time, for a process drops the fills beyond those. Tier 1 answers such a
- * link by itself, and asks again for it only a second later.
+ * link by itself for up to half a minute: what Redis lacks is forgotten by every cache, and filled by the next visit.
  */
-export async function cacheAll({ url, redis }: Appliance, prefix: string, count: number): Promise<void> {
+export async function cacheAll({ url, api, redis }: Appliance, prefix: string, count: number): Promise<void> {
   let missing = Array.from({ length: count }, (_, n) => `${prefix}${n}` as Code)
-  const allHeld = async (): Promise<boolean> => {
-    const asked = missing.values()
+  const each = async (one: (code: Code) => Promise<unknown>): Promise<void> => {
+    const codes = missing.values()
     const lane = async (): Promise<void> => {
-      for (const code of asked) await ask(url, `/${code}`)
+      for (const code of codes) await one(code)
     }
     await Promise.all(Array.from({ length: 8 }, lane))
+  }
+  const allHeld = async (): Promise<boolean> => {
+    await each((code) => ask(url, `/${code}`))
     // What is filled is not waited for.
     await pause(100)
-    // By the hundred: each question is a connection of its own, and one that lacks a link is asked for whole again.
+    // By the hundred, because each question is a connection of its own.
     const lots = Array.from({ length: Math.ceil(missing.length / 100) }, (_, n) =>
       missing.slice(n * 100, n * 100 + 100),
     )
-    const held = await Promise.all(lots.map((lot) => redis(`EXISTS ${lot.map(linkKey).join(' ')}`)))
-    missing = lots.filter((lot, n) => held[n] !== `:${lot.length}`).flat()
-    return missing.length === 0
+    const held = await Promise.all(
+      lots.map((lot) => redis(`${whichExist} ${lot.length} ${lot.map((code) => linkKey(code)).join(' ')}`)),
+    )
+    missing = lots.flatMap((lot, n) => lot.filter((_, at) => held[n]?.split('\r\n').at(-1)?.[at] !== '1'))
+    if (missing.length === 0) return true
+    await each((code) => api('POST', '/cache/invalidate', { code }))
+    // A fill lands only while no change is worked off.
+    await pause(1000)
+    return false
   }
   if (!(await proven(allHeld, 30_000)))
     throw new Doubt(`${missing.length} links of ${prefix} could not be put into Redis.`)
 }
+
+/** A digit for each. */
+const whichExist = `EVAL "local r = '' for _, key in ipairs(KEYS) do r = r .. redis.call('EXISTS', key) end return r"`
