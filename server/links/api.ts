@@ -18,11 +18,19 @@ import { asChange, changeLink, deleteLink, type WriteDeps } from './change-link.
 import { createLink } from './create-link.ts'
 import { parseDestination } from './destination.ts'
 import { idempotencyKey } from './idempotency.ts'
-import { clicksRange, clicksSchema, createSchema, listSchema, parseCustomCode, patchSchema } from './input.ts'
+import {
+  agreedExpiry,
+  agreedHits,
+  clicksRange,
+  clicksSchema,
+  createSchema,
+  listSchema,
+  parseCustomCode,
+  patchSchema,
+} from './input.ts'
 import type { Search } from './search.ts'
 import { listLinks, readLink, type LinkPatch, type LinkRow, type Scope } from './store.ts'
 import type { Tier } from '../tenants/tiers.ts'
-import { agreedExpiry, agreedHits } from './terms.ts'
 
 export interface LinksApiDeps extends WriteDeps {
   /** What short URLs begin with, without a slash at the end. */

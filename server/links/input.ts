@@ -1,7 +1,8 @@
-// What a request may say, field by field.
+// What a request may say, field by field, and how much of it a tenant's tier allows.
 import { z } from 'zod'
 import { mustBe, pageOf } from '../api/http.ts'
 import { invalid } from '../errors.ts'
+import type { Tier } from '../tenants/tiers.ts'
 import { customCodeLength, lastTimeMs, parseCode, reservedWords, type Code } from '../link.ts'
 
 const boolean = z.boolean(mustBe('true or false'))
@@ -94,4 +95,31 @@ export function clicksRange(query: z.output<typeof clicksSchema>, nowMs: number)
     throw invalid('from', `from and to must not be more than ${bucketsMax} ${query.by}s apart.`)
   }
   return { from, to, by: query.by }
+}
+
+/** The most that can be had: a tenant may ask for less, never for more, and what it does not say is its tier's. */
+type LinkTerms = Pick<Tier, 'monthlyHits' | 'lifeDays'>
+
+/** A client's clock may be ahead of ours when it asks for all of it. */
+const clockMs = 60_000
+
+export function agreedHits(terms: LinkTerms, asked: number | null): number | null {
+  const most = terms.monthlyHits
+  if (asked !== null && most !== null && asked > most) {
+    throw invalid('monthlyHits', `monthlyHits must be at most ${most}, which is what this tenant's tier allows.`)
+  }
+  return asked ?? most
+}
+
+/** Exact to the second. A change may ask for the whole life anew. */
+export function agreedExpiry(terms: LinkTerms, asked: Date | null, nowMs: number): Date | null {
+  if (terms.lifeDays === null) return asked
+  const latestMs = Math.min(nowMs + terms.lifeDays * bucketMs.day, lastTimeMs)
+  if (asked !== null && asked.getTime() > latestMs + clockMs) {
+    throw invalid(
+      'expiresAt',
+      `expiresAt must be at most ${terms.lifeDays} days ahead, which is what this tenant's tier allows.`,
+    )
+  }
+  return asked ?? new Date(Math.floor(latestMs / 1000) * 1000)
 }

@@ -3,7 +3,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { loadConfig } from '../config.ts'
-import { agreedExpiry, agreedHits } from '../links/terms.ts'
+import { lastTimeMs } from '../link.ts'
+import { agreedExpiry, agreedHits } from '../links/input.ts'
 import { defaultTiers } from './tiers.ts'
 
 const tiersOf = (env: Record<string, string>) =>
@@ -49,4 +50,13 @@ test('a link may ask for less than its tier allows, never for more, and gets wha
   expect(agreedExpiry(terms, new Date('2026-01-11T00:00:01Z'), nowMs)).toEqual(new Date('2026-01-11T00:00:01Z'))
   expect(() => agreedExpiry(terms, new Date('2026-01-11T00:02:00Z'), nowMs)).toThrow('at most 10 days')
   expect(agreedExpiry(none, null, nowMs)).toBeNull()
+})
+
+test('however long a tier lets links live, their expiry can be written', () => {
+  const nowMs = Date.parse('2026-03-01T00:00:00Z')
+  for (const lifeDays of [3_000_000, 5_000_000, 2 ** 53]) {
+    const terms = { monthlyHits: null, lifeDays }
+    expect(agreedExpiry(terms, null, nowMs)?.toISOString()).toBe('9999-12-31T23:59:59.000Z')
+    expect(agreedExpiry(terms, new Date(lastTimeMs), nowMs)?.getTime()).toBe(lastTimeMs)
+  }
 })
