@@ -56,8 +56,12 @@ export async function measureMemory(arena: Arena, servers: Servers, raw: Subject
 
 /** Of a worker after many links were asked for, as popular as Zipf's: what its tier 1 could hold, it holds. */
 const tier1Heap = (arena: Arena, max: number): Promise<number> =>
-  withProbe(arena, { REDIS_URL: arena.stand.redis.url, LOCAL_CACHE_MAX: String(max) }, async (server, probe) => {
-    await trusted(server)
-    await measure(arena, { name: 'tier1', what: 'to fill tier 1', server, load: many }, 5)
-    return (await probe())[0]?.heapBytes ?? NaN
-  })
+  withProbe(
+    arena,
+    { REDIS_URL: arena.stand.redis.url, LOCAL_CACHE_MAX: String(max), QL_COLLECT: 'yes' },
+    async (server, probe) => {
+      await trusted(server)
+      await measure(arena, { name: 'tier1', what: 'to fill tier 1', server, load: many }, 5)
+      return (await probe())[0]?.heapBytes ?? NaN
+    },
+  )

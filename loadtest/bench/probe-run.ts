@@ -1,5 +1,5 @@
 // Loaded into a worker beside the server (`--import`). Told when a signal asks: the longest stall of its event loop since it
-// was last asked, and the bytes that it holds after a collection. More samples than QuickLink has by itself, each worker's own.
+// was last asked, and the bytes that it holds. More samples than QuickLink has by itself, each worker's own.
 import { writeFileSync } from 'node:fs'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
@@ -25,7 +25,8 @@ if (dir !== undefined) {
 
 function watch(file: string): void {
   setFlagsFromString('--expose-gc')
-  const collect = runInNewContext('gc') as () => void
+  // Only where it is asked for: who has just collected stalls less.
+  const collect = process.env['QL_COLLECT'] === 'yes' ? (runInNewContext('gc') as () => void) : undefined
   let [ms, ownMs] = [0, 0]
   let wokeMs = performance.now()
   let worked = process.threadCpuUsage()
@@ -39,10 +40,8 @@ function watch(file: string): void {
     worked = process.threadCpuUsage()
   }, 1)
   process.on('SIGUSR2', () => {
-    // The collection is not a stall of the server.
-    const stall = { ms, ownMs }
-    collect()
-    writeFileSync(file, JSON.stringify({ ...stall, heapBytes: process.memoryUsage().heapUsed } satisfies Probed))
+    collect?.()
+    writeFileSync(file, JSON.stringify({ ms, ownMs, heapBytes: process.memoryUsage().heapUsed } satisfies Probed))
     ;[ms, ownMs] = [0, 0]
     wokeMs = performance.now()
     worked = process.threadCpuUsage()

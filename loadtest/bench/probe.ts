@@ -13,7 +13,7 @@ export interface Probed {
   readonly ms: number
   /** What its thread worked in the stall in which it worked most: the rest of a stall is waiting for a core. */
   readonly ownMs: number
-  /** After a collection. */
+  /** After a collection, if that was asked for. */
   readonly heapBytes: number
 }
 
