@@ -54,7 +54,7 @@ export default ts.config(
     },
   },
   {
-    // A model runs these rooms in its own time, by the global timers and clocks: connections/pause.ts.
+    // A model runs these rooms in its own time, by the global timers and clocks: `pause` in connections/deadline.ts.
     files: ['server/{clicks,coherence,connections,hits,limits,links,quotas,rates,redirect}/**'],
     ignores: ['**/*.test.ts', '**/*.stub.ts'],
     rules: { 'no-restricted-imports': ['error', 'timers', 'timers/promises', 'node:timers', 'node:timers/promises'] },

@@ -42,20 +42,17 @@ async function primary(config: Config, { log, takeDropped, alone, write }: OpenL
   const redis = hasRedis ? openRedis(config, { onError: ignore, onCommand: ignore }) : undefined
   const metrics = openMetrics(build, takeDropped)
   const trouble = sparing(log, limits.troubleLineMs)
-  let watching = false
+  /** Succeeds once. */
   const bootAndWatch = async (): Promise<BootResult> => {
     const result = await boot(config, log)
-    if (!watching) {
-      watching = true
-      keepUp(config, log, metrics)
-      watchHighWater({
-        sql: postgres,
-        dataDir: config.dataDir,
-        everyMs: limits.highWaterEveryMs,
-        onGoneBack: () => boot(config, log),
-        onError: (err) => trouble.warn({ err }, 'how far the database has come could not be noted'),
-      })
-    }
+    keepUp(config, log, metrics)
+    watchHighWater({
+      sql: postgres,
+      dataDir: config.dataDir,
+      everyMs: limits.highWaterEveryMs,
+      onGoneBack: () => boot(config, log),
+      onError: (err) => trouble.warn({ err }, 'how far the database has come could not be noted'),
+    })
     return result
   }
   await supervise(config, {

@@ -3,7 +3,7 @@
 import type { SharedCache } from '../coherence/shared-cache.ts'
 import type { Truth } from '../coherence/truth.ts'
 import { limits } from '../config.ts'
-import { pause } from '../connections/pause.ts'
+import { pause } from '../connections/deadline.ts'
 import { isLink, type Code } from '../link.ts'
 
 interface WarmerDeps {

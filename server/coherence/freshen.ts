@@ -11,8 +11,7 @@
 // work for the others. Of a long list of changes (a bulk load) only the codes are read, and what Redis holds of them
 // is forgotten instead of rewritten: the next reader of one of them asks Postgres, and fills.
 import { limits } from '../config.ts'
-import { withDeadline } from '../connections/deadline.ts'
-import { pause } from '../connections/pause.ts'
+import { pause, withDeadline } from '../connections/deadline.ts'
 import { compareSnapshots, goneBack, parseCursor, unusable, type Cursor } from './cursor.ts'
 import type { SharedCache } from './shared-cache.ts'
 import type { Trust } from './trust.ts'

@@ -24,3 +24,6 @@ export function withDeadline<T>(promise: Promise<T>, ms: number, what: string): 
     )
   })
 }
+
+/** By the global timer, which a model replaces by its own; those of `node:timers/promises` it could not. */
+export const pause = (ms: number): Promise<void> => new Promise((resolve) => void setTimeout(resolve, ms))

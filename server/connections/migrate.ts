@@ -3,7 +3,7 @@
 import { fileURLToPath } from 'node:url'
 import { runner } from 'node-pg-migrate'
 import type pg from 'pg'
-import { pause } from './pause.ts'
+import { pause } from './deadline.ts'
 import { inSession, sqlOf, type Sql } from './postgres.ts'
 
 export interface DatabaseLockOptions {

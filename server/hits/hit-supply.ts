@@ -1,6 +1,6 @@
 // Where bundles come from, and where they go back to: Redis, which divides an advance that Postgres has granted; without
 // it Postgres, which then grants bundles itself.
-import { pause } from '../connections/pause.ts'
+import { pause } from '../connections/deadline.ts'
 import type { DatabaseClock, Month } from './database-clock.ts'
 import type { HitCounters, TakenHits, HitTerms } from './hit-counters.ts'
 import type { AskPostgres, Grant, Granted, Step } from './store.ts'

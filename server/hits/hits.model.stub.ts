@@ -2,7 +2,7 @@
 // hit quota, and the real scripts in a real Redis. Postgres is modelled, and so are the sockets: a request or a reply may be
 // lost, and a command may be carried out long after its asker has given up.
 // Long because all that happens to a hit happens in one world.
-import { pause } from '../connections/pause.ts'
+import { pause } from '../connections/deadline.ts'
 import type { RedisConnection } from '../connections/redis.ts'
 import type { Code, Link } from '../link.ts'
 import type { VirtualTime } from '../../testing/virtual-time.ts'
