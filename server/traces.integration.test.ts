@@ -91,7 +91,7 @@ test('a miss', async () => {
     times,
   ])
   await waitFor(() => (app.app.status()['redis'] as { trusted: boolean }).trusted)
-  await expectFiles(30, (n) => send(app.url, 'GET', `/miss-${n}`, undefined, {}, agent))
+  await expectFiles(28, (n) => send(app.url, 'GET', `/miss-${n}`, undefined, {}, agent))
 })
 
 test('a PATCH', async () => {
@@ -101,5 +101,5 @@ test('a PATCH', async () => {
 
 test("a tenant's POST", async () => {
   const key = (n: number): Record<string, string> => ({ ...asTenant(), 'Idempotency-Key': `trace-${n}` })
-  await expectFiles(49, (n) => app.api('POST', '/links', { url: `${url}${n}` }, key(n)))
+  await expectFiles(46, (n) => app.api('POST', '/links', { url: `${url}${n}` }, key(n)))
 })
