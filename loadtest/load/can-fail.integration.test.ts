@@ -47,8 +47,10 @@ const pairs = names.flatMap((name, n) =>
 describe.skipIf(!hasK6)('with k6', () => {
   beforeAll(async () => {
     stand = await openStand()
-    // A breaker that is open from one scenario is waited for by the next: not for half a minute here.
-    server = await stand.startServer({ OWNER_KEY: ownerKey, REDIS_URL: stand.redis.url, BREAKER_OPEN_MS: '2000' })
+    // A breaker that is open from one scenario is waited for by the next: not for half a minute here. And a machine that other
+    // tests keep busy is no outage of its databases.
+    const patient = { BREAKER_OPEN_MS: '2000', REDIS_TIMEOUT_MS: '300', DB_TIMEOUT_MS: '1000' }
+    server = await stand.startServer({ OWNER_KEY: ownerKey, REDIS_URL: stand.redis.url, ...patient })
     const redis = stand.redis
     target = openTarget({
       what: 'a stand of its own',
