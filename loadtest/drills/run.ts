@@ -3,6 +3,7 @@
 // MODE=docker: on the containers of the compose file, with alerts checked
 // TARGET=compose:NAME I_MAY_BREAK_THIS=yes: on a running appliance of Docker, a staging
 // SHORT=yes: shorter phases, and breakers that are tried again after 3 s
+// ANYHOW=yes: also on a machine that has other work; then INCONCLUSIVE at best
 import { writeFileSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 import { Refusal, projectDir } from '../../embedded/paths.ts'
@@ -18,11 +19,12 @@ import { summarise } from './summary.ts'
 
 const say = (line: string): void => console.log(line)
 const short = process.env['SHORT'] === 'yes'
+const anyhow = process.env['ANYHOW'] === 'yes'
 
 async function run(drill: Drill, tell: (line: string) => void): Promise<() => Report> {
   const target = targetOf(process.env)
   if (target !== undefined) warn(target, drill)
-  const result = await runDrill(drill, { short, mode: modeOf(), target, sources: projectDir, say: tell })
+  const result = await runDrill(drill, { short, anyhow, mode: modeOf(), target, sources: projectDir, say: tell })
   return () => {
     const report = reportOf(result, lastReport(result.name))
     conclude(report, result.log)

@@ -45,7 +45,7 @@ beforeAll(async () => {
     BREAKER_OPEN_MS: '1000',
     // 8 processes on few cores: a busy scheduler is not an outage.
     DB_TIMEOUT_MS: String(dbTimeoutMs),
-    REDIS_TIMEOUT_MS: '300',
+    REDIS_TIMEOUT_MS: '1000',
   })
   await allTrust([server])
   return async () => {

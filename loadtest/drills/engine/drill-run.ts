@@ -95,7 +95,9 @@ export class DrillRun {
       this.#options.say(`Not steady yet: ${why.join('; ')}`)
       return this.#baseline(context, tries - 1)
     }
-    if (why.length > 0) throw new Doubt(`Not steady before the fault: ${why.join('; ')}.`)
+    const doubt = `Not steady before the fault: ${why.join('; ')}.`
+    if (why.length > 0 && !this.#options.anyhow) throw new Doubt(doubt)
+    if (why.length > 0) this.doubts.push(doubt)
     if (!context.watch.sound())
       throw new Doubt('Not healthy before the fault: a breaker is open, or Redis is not trusted.')
     const ringing = this.#alerts?.ringing() ?? []

@@ -82,6 +82,8 @@ export type Mode = 'embedded' | 'docker' | 'target'
 
 export interface Options {
   readonly short: boolean
+  /** On a machine that has other work, too: the verdict is then INCONCLUSIVE at best. */
+  readonly anyhow?: boolean
   readonly sources: string
   readonly mode: Mode
   /** A running compose project, in mode `target`. */
