@@ -33,3 +33,15 @@ test('a link that is disabled and comes back is right again, and its absence wro
   expect([1500, 3000, 5500, 6500].map((dueMs) => wrong(status(dueMs, 404)))).toEqual([false, false, false, true])
   expect([500, 3000, 6500].map((dueMs) => wrong(usual(dueMs)))).toEqual([false, true, false])
 })
+
+test('what is right beside something else ends no truth, and ends with the next change', () => {
+  const { wrong, changed, beside } = createOracle()
+  const answer = (dueMs: number, location: string) => ({ code: 'a', dueMs, ms: 1, status: 302, usual: false, location })
+  beside('a', 1000, 'https://example.org/planted')
+  expect(wrong(answer(500, 'https://example.org/planted'))).toBe(true)
+  expect(wrong(answer(9000, 'https://example.org/planted'))).toBe(false)
+  expect(wrong(answer(9000, standardDestination('a')))).toBe(false)
+  changed('a', 10_000, standardDestination('a'))
+  expect(wrong(answer(11_500, 'https://example.org/planted'))).toBe(true)
+  expect(wrong(answer(11_500, standardDestination('a')))).toBe(false)
+})
