@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, utimesSync, writeFileSync 
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { nightlyBackup } from './backup.ts'
+import { nightlyBackup, nightsOf } from './backup.ts'
 import { placesIn, type Places } from './paths.ts'
 
 let places: Places
@@ -43,4 +43,10 @@ test('none is made where none is to be kept, and of a database that was made sin
   writeFileSync(join(places.postgresDir, 'data', 'PG_VERSION'), '')
   await nightlyBackup(places, { keep: 7, hour: new Date().getUTCHours() }, silent)
   expect(backups()).toHaveLength(3)
+})
+
+test('what is no number of backups, and no hour, is refused with a sentence; empty is the usual', () => {
+  expect(nightsOf({ BACKUP_KEEP: '', BACKUP_HOUR: '03' })).toEqual({ keep: 7, hour: 3 })
+  expect(() => nightsOf({ BACKUP_HOUR: 'abc' })).toThrow('BACKUP_HOUR is abc, but must be a whole number from 0 to 23.')
+  expect(() => nightsOf({ BACKUP_KEEP: '-1' })).toThrow('BACKUP_KEEP is -1, but must be a whole number from 0 to 1000.')
 })

@@ -101,12 +101,23 @@ function backupsIn(places: Places): string[] {
   return names.filter((name) => /^quicklink-\w+\.tar\.gz$/.test(name)).map((name) => join(folder, name))
 }
 
+export interface Nights {
+  readonly keep: number
+  readonly hour: number
+}
+
+/** BACKUP_KEEP and BACKUP_HOUR. A number that is none would make a backup a minute. */
+export function nightsOf(env: NodeJS.ProcessEnv): Nights {
+  const whole = (name: string, fallback: number, most: number): number => {
+    const given = env[name] || String(fallback)
+    if (/^\d{1,4}$/.test(given) && Number(given) <= most) return Number(given)
+    throw new Refusal(`${name} is ${given}, but must be a whole number from 0 to ${most}.`)
+  }
+  return { keep: whole('BACKUP_KEEP', 7, 1000), hour: whole('BACKUP_HOUR', 3, 23) }
+}
+
 /** Once a night. `keep` of them stay. */
-export async function nightlyBackup(
-  places: Places,
-  { keep, hour }: { keep: number; hour: number },
-  say: Say,
-): Promise<void> {
+export async function nightlyBackup(places: Places, { keep, hour }: Nights, say: Say): Promise<void> {
   const due = new Date()
   if (due.getUTCHours() < hour) due.setUTCDate(due.getUTCDate() - 1)
   due.setUTCHours(hour, 0, 0, 0)

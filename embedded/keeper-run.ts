@@ -1,7 +1,7 @@
 // The keeper of `make up`: what has died is started again, at once and then after growing pauses; logs stay bounded.
 import { setTimeout as pause } from 'node:timers/promises'
 import { loadConfig } from '../server/config.ts'
-import { nightlyBackup } from './backup.ts'
+import { nightlyBackup, nightsOf } from './backup.ts'
 import { isHandsOff, keeping, type Restarts } from './keeper.ts'
 import { alone } from './lock.ts'
 import { Refusal, placesIn, readJson, rotate, writeJson } from './paths.ts'
@@ -82,11 +82,11 @@ function rotateLogs(): void {
 }
 
 let backupDueMs = 0
-const backups = { keep: Number(process.env['BACKUP_KEEP'] ?? 7), hour: Number(process.env['BACKUP_HOUR'] ?? 3) }
+const nights = nightsOf(process.env)
 
 async function lookAtBackups(): Promise<void> {
   backupDueMs = Date.now() + lookAtBackupsMs
-  await nightlyBackup(places, backups, say).catch((error: unknown) => say(`No backup: ${String(error)}`))
+  await nightlyBackup(places, nights, say).catch((error: unknown) => say(`No backup: ${String(error)}`))
 }
 
 writeJson(places.keeperFile, { pid: process.pid, restarts })

@@ -1,6 +1,7 @@
 // From nothing to a running QuickLink, without Docker. Every step is harmless when it was done before.
 import { existsSync } from 'node:fs'
 import { type Config, ConfigError, loadConfig } from '../server/config.ts'
+import { nightsOf } from './backup.ts'
 import { startKeeper } from './keeper.ts'
 import { alone } from './lock.ts'
 import { type Places, Refusal, type Say, makeDataDir, placesIn, shown, writePrivate } from './paths.ts'
@@ -19,6 +20,7 @@ const ours = ['DATABASE_URL', 'REDIS_URL', 'REDIS_SENTINELS', 'REDIS_SENTINEL_NA
 
 export async function up(env: NodeJS.ProcessEnv, say: Say): Promise<void> {
   const config = readConfig(env, say)
+  nightsOf(env) // refused here, and not in the log of the keeper
   const places = placesIn(config.dataDir)
   makeDataDir(places)
   await alone(
