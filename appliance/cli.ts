@@ -13,10 +13,10 @@ import { embeddedPatient } from './doctor-embedded.ts'
 import { examine } from './doctor.ts'
 import { down, grafanaPassword, logs, ownerKey, status, up, upgrade } from './docker.ts'
 import { type Mode, chooseMode, currentMode } from './mode.ts'
-import { asEnv, remember, sayUnknown, show, told } from './settings.ts'
+import { type Told, asEnv, remember, sayUnknown, show, told } from './settings.ts'
 
 const places = placesFrom(process.env)
-const given = told(process.env, places)
+const given = toldOrEnd()
 const env = Object.assign(process.env, asEnv(given))
 const circumstances = { forced: env['MODE'], remembered: readText(places.modeFile) }
 const say = (line: string): void => console.log(line)
@@ -87,6 +87,19 @@ const commands: Record<string, Record<Mode, () => Promise<void>>> = {
   },
 }
 
+function toldOrEnd(): Told {
+  try {
+    return told(process.env, places)
+  } catch (error) {
+    return end(error)
+  }
+}
+
+function end(error: unknown): never {
+  console.error(error instanceof Refusal ? error.message : error)
+  process.exit(1)
+}
+
 try {
   const command = commands[process.argv[2] ?? '']
   if (!command) throw new Refusal(`Usage: node appliance/cli.ts ${Object.keys(commands).join('|')}`)
@@ -94,6 +107,5 @@ try {
   // Processes that outlive this one still have handles here.
   process.exit(process.exitCode ?? 0)
 } catch (error) {
-  console.error(error instanceof Refusal ? error.message : error)
-  process.exit(1)
+  end(error)
 }

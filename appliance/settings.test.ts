@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
@@ -35,6 +35,12 @@ test('the environment comes before .env, and .env before what was given earlier'
   expect(start({ PORT: '3' }, 'PORT=2\nHOST=::1')).toEqual({ PORT: '3', HOST: '::1', WORKERS: '3' })
   start({ PORT: '', HOST: '', WORKERS: '' })
 })
+
+test('a damaged file of settings is named, with what to do', () => {
+  writeFileSync(places.settingsFile, '{"PORT": ')
+  expect(() => told({}, places)).toThrow('settings.json is damaged: delete it, and give your settings to `make up` once more.')
+  rmSync(places.settingsFile)
+}) // prettier-ignore
 
 test('a secret is used, but neither remembered nor shown', () => {
   const secret = 'k'.repeat(40)

@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseEnv } from 'node:util'
 import { envName, fileSettings, settings as serverSettings } from '../server/config.ts'
-import { type Places, type Say, projectDir, readJson, readText, writeJson } from '../embedded/paths.ts'
+import { type Places, Refusal, type Say, projectDir, readJson, readText, shown, writeJson } from '../embedded/paths.ts'
 
 interface Given {
   readonly name: string
@@ -39,7 +39,7 @@ function knownNames(): Set<string> {
 export function told(env: NodeJS.ProcessEnv, places: Places, dotenv = readText(join(projectDir, '.env')) ?? ''): Told {
   const known = knownNames()
   const inFile = parseEnv(dotenv) as Record<string, string>
-  const before = readJson<Record<string, string>>(places.settingsFile) ?? {}
+  const before = earlier(places)
   const given: Given[] = []
   const remembered: Record<string, string> = {}
   for (const name of [...known].sort()) {
@@ -52,6 +52,15 @@ export function told(env: NodeJS.ProcessEnv, places: Places, dotenv = readText(j
   const strange = Object.keys(inFile).filter((name) => !known.has(name) && !name.startsWith('COMPOSE_'))
   const unknown = strange.map((name) => ({ name, meant: nearest(name, known) }))
   return { given, unknown, remembered }
+}
+
+/** Nothing keeps a copy of it, so it is no use to look for one. */
+function earlier({ settingsFile }: Places): Partial<Record<string, string>> {
+  try {
+    return readJson<Record<string, string>>(settingsFile) ?? {}
+  } catch {
+    throw new Refusal(`${shown(settingsFile)} is damaged: delete it, and give your settings to \`make up\` once more.`)
+  }
 }
 
 export const remember = (places: Places, { remembered }: Told): void => writeJson(places.settingsFile, remembered)
