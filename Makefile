@@ -1,7 +1,7 @@
 # The commands of QuickLink. Each is an npm script, because npm finds the Node 24 that comes with the packages first,
 # whatever the system's own Node is. NAME, MODE, PORT and the like are passed on by the environment.
 .DEFAULT_GOAL := help
-.PHONY: up down logs status settings doctor backup restore service service-remove upgrade owner-key new-owner-key grafana-password test images check check-alerts bench bench-compare bench-guard load load-short load-compare k6 drill drills drills-can-fail game-day help install
+.PHONY: up down logs status settings doctor backup restore service service-remove upgrade owner-key new-owner-key grafana-password test images check check-alerts bench bench-peers bench-compare bench-guard load load-short load-compare k6 drill drills drills-can-fail game-day help install
 export
 
 # npm writes this file last, also after `npm install`: it is older than the lock file only when packages are missing.
@@ -63,6 +63,9 @@ check-alerts: install ## the alert rules, a case for each, and the dashboards' q
 
 bench: install ## QuickLink beside bare servers: CPU per request, latency; some minutes (ONLY=visitors, BENCH=full, BENCH=profile)
 	@npm run --silent bench
+
+bench-peers: install ## QuickLink beside nginx, HAProxy, Redis, and servers of yours (PEERS=name=http://host:port/code@pid)
+	@npm run --silent bench-peers
 
 bench-compare: install ## two of its reports side by side: A=loadtest/reports/…/report.json B=…
 	@npm run --silent bench-compare

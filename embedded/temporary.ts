@@ -46,7 +46,9 @@ export const removeDir = (dir: string): void => rmSync(dir, { recursive: true, f
  */
 export function dieWithMe(pid: number | undefined, dir = ''): () => void {
   const script = `cat >/dev/null
-    if [ -n "$1" ]; then kill -QUIT "$1"; kill -CONT "$1"; sleep 1; kill -KILL "$1"; fi 2>/dev/null
+    if [ -n "$1" ]; then kill -QUIT "$1"; kill -CONT "$1"; fi 2>/dev/null
+    sleep 1
+    if [ -n "$1" ]; then kill -KILL "$1"; fi 2>/dev/null
     if [ -n "$2" ]; then rm -rf "$2"; fi`
   const args = ['-c', script, 'quicklink-test-janitor', String(pid ?? ''), dir]
   const janitor = spawn('/bin/sh', args, { stdio: ['pipe', 'ignore', 'ignore'], detached: true })

@@ -1,16 +1,20 @@
 // All that is measured side by side: services, the servers, and 100,000 links, loaded by SQL.
 import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { tmpdir } from 'node:os'
 import { freePort } from '../../embedded/process.ts'
 import { encode, linkKey } from '../../server/coherence/schema.ts'
 import type { Code } from '../../server/link.ts'
+import { dieWithMe, redisProgram } from '../../embedded/temporary.ts'
 import { startFaultProxy, type FaultProxy } from '../faults/fault-proxy.ts'
 import { waitFor } from '../../embedded/wait.ts'
 import { ask } from '../../embedded/ask.ts'
 import { pin, planCores } from '../measure/cpu.ts'
 import { pipeToRedis } from '../measure/redis-pipe.ts'
 import type { Load } from './loads.ts'
-import { startProxy, type ProxyName } from './proxies.ts'
+import { startProxy, type Alone, type ProxyName } from './proxies.ts'
 import { openStand, type BenchServer, type Stand } from './stand.ts'
 
 export const hotCode = 'hot-link'
@@ -59,10 +63,37 @@ export async function openArena() {
     /** The same server, reached through a proxy: only its own work counts. */
     async behind(proxy: ProxyName, { url: direct, pid }: Contestant): Promise<Contestant> {
       const ports = { own: await freePort(), upstream: Number(new URL(direct).port) }
-      endings.push(startProxy(proxy, ports, cores?.generator))
+      endings.push(startProxy(proxy, ports, cores?.generator).end)
       const url = `http://127.0.0.1:${ports.own}`
       await isThere(url)
       return { url, pid }
+    },
+    /** A proxy that answers by itself, where a server would be. */
+    async alone(proxy: Alone): Promise<Contestant> {
+      const own = await freePort()
+      const { pid, end } = startProxy(proxy, { own, upstream: 0 }, cores?.server)
+      endings.push(end)
+      const url = `http://127.0.0.1:${own}`
+      await isThere(url)
+      return { url, pid }
+    },
+    /** With one key, open to whoever reaches this machine's loopback. */
+    async plainRedis(key: string, value: string): Promise<Contestant> {
+      const port = await freePort()
+      const { file } = await redisProgram()
+      const child = spawn(file, ['--port', String(port), '--bind', '127.0.0.1', '--save', ''], {
+        stdio: 'ignore',
+        cwd: tmpdir(),
+      })
+      const callOff = dieWithMe(child.pid)
+      endings.push(() => {
+        callOff()
+        child.kill('SIGKILL')
+      })
+      const pid = child.pid ?? 0
+      pin(pid, cores?.server)
+      await waitFor(async () => (await sayTo(port, `SET ${key} ${value}\r\n`)) === '+OK\r\n', { deadlineMs: 10_000 })
+      return { url: `http://127.0.0.1:${port}`, pid }
     },
     /** Between a server and Postgres, so that Postgres can be taken away. */
     async proxiedPostgres(): Promise<{ cut: FaultProxy; url: string }> {
@@ -79,13 +110,30 @@ export async function openArena() {
   }
 }
 
+/** A line, and the first that comes back. */
+async function sayTo(port: number, line: string): Promise<string> {
+  const socket = connect(port, '127.0.0.1')
+  try {
+    socket.write(line)
+    const [answer] = (await once(socket, 'data')) as [Buffer]
+    return answer.toString('latin1')
+  } finally {
+    socket.destroy()
+  }
+}
+
 export async function startPeer(kind: PeerKind): Promise<Contestant & { end(): void }> {
   const port = await freePort()
   const file = new URL('peer.ts', import.meta.url).pathname
   const child = spawn(process.execPath, [file, kind, String(port)], { stdio: ['ignore', 'ignore', 'inherit'] })
+  const callOff = dieWithMe(child.pid)
   const url = `http://127.0.0.1:${port}`
   await isThere(url)
-  return { url, pid: child.pid ?? 0, end: () => void child.kill('SIGKILL') }
+  const end = (): void => {
+    callOff()
+    child.kill('SIGKILL')
+  }
+  return { url, pid: child.pid ?? 0, end }
 }
 
 const isThere = (url: string): Promise<unknown> =>

@@ -8,30 +8,52 @@ import { limits, settings } from '../../server/config.ts'
 import { readBuild } from '../../server/telemetry/build.ts'
 import { total } from '../measure/ops.ts'
 import { countReads } from '../measure/redis-pipe.ts'
-import { drawChart } from '../report/chart.ts'
-import type { Report } from '../report/report.ts'
+import { doubtsOfSpeed, watchMachine } from '../measure/machine.ts'
+import { drawCharts } from '../report/chart.ts'
+import type { Check, Report } from '../report/report.ts'
+import { choiceFrom, choicesFrom, command, numberFrom } from '../report/told.ts'
 import { markdown, writeReport } from '../report/write.ts'
 import { hotCode, openArena, profileDir, type Arena } from './arena.ts'
 import { measureMemory } from './memory.ts'
-import { latencyChart, measureOpenLoop, openLoopCheck, openLoopTable } from './open-loop.ts'
+import { latencyCharts, measureOpenLoop, openLoopCheck, openLoopTable } from './open-loop.ts'
 import { versionOf } from './proxies.ts'
-import { reportOf } from './report.ts'
+import { bareOf, doubtsOfCpu, reportOf } from './report.ts'
 import { measureScrape } from './scrape.ts'
-import { checkAll, makeSubjects, measure, measureAll, startServers, type Servers, type Subject } from './subjects.ts'
+import {
+  checkAll,
+  makeSubjects,
+  measure,
+  measureAll,
+  ownNames,
+  startServers,
+  type Servers,
+  type Subject,
+} from './subjects.ts'
 import { targets } from './targets.ts'
 import { missingShapes, visitorNames } from './visitors.ts'
 
-const mode = process.env['BENCH'] || 'quick'
-const full = mode === 'full'
-const seconds = Number(process.env['SECONDS'] || { full: 5, profile: 10 }[mode] || 3)
-const repetitions = Number(process.env['REPETITIONS'] || { full: 5, profile: 1 }[mode] || 3)
-const only = (process.env['ONLY'] || (mode === 'profile' ? 'raw' : undefined))
-  ?.split(',')
-  .flatMap((name) => (name === 'visitors' ? visitorNames : [name]))
+interface Told {
+  readonly mode: 'quick' | 'full' | 'profile'
+  readonly seconds: number
+  readonly repetitions: number
+  readonly only: readonly string[] | undefined
+}
+
+function toldBy(env: NodeJS.ProcessEnv): Told {
+  const mode = choiceFrom(env, 'BENCH', ['quick', 'full', 'profile'], 'quick')
+  const [seconds, repetitions] = { quick: [3, 3], full: [5, 5], profile: [10, 1] }[mode] as [number, number]
+  const some = choicesFrom(env, 'ONLY', ['visitors', ...ownNames, ...visitorNames])
+  return {
+    mode,
+    seconds: numberFrom(env, 'SECONDS', seconds),
+    repetitions: numberFrom(env, 'REPETITIONS', repetitions),
+    only: some?.flatMap((name) => (name === 'visitors' ? visitorNames : [name])) ?? (mode === 'profile' ? ['raw'] : undefined),
+  }
+} // prettier-ignore
 
 const say = (line: string): void => console.log(line)
 
-async function environmentOf(arena: Arena): Promise<Report['environment']> {
+async function environmentOf(arena: Arena, { seconds, repetitions }: Told): Promise<Report['environment']> {
   const [postgres] = await arena.stand.sql.query<{ server_version: string }>('show server_version')
   const { cores } = arena
   return {
@@ -59,7 +81,7 @@ function isDirty(): boolean {
   }
 }
 
-async function hotKeyReads(arena: Arena, raw: Subject): Promise<number> {
+async function hotKeyReads(arena: Arena, raw: Subject, seconds: number): Promise<number> {
   const { result, reads } = await countReads(arena.stand.redis.url, `ql:v1:link:${hotCode}`, async () => {
     const beganMs = performance.now()
     await measure(arena, raw, seconds)
@@ -69,7 +91,7 @@ async function hotKeyReads(arena: Arena, raw: Subject): Promise<number> {
 }
 
 /** How often the ladder is climbed for a link that nobody can say anything new about. */
-async function cutOffLookups(arena: Arena, servers: Servers, subject: Subject): Promise<number> {
+async function cutOffLookups(arena: Arena, servers: Servers, subject: Subject, seconds: number): Promise<number> {
   const lookups = async (): Promise<number> => total(await servers.cutOff.metrics(), 'quicklink_lookups_total')
   const before = await lookups()
   await measure(arena, subject, seconds)
@@ -82,8 +104,11 @@ async function tier1Share(servers: Servers): Promise<number> {
   return Math.max(...held) / Number(settings.localCacheMax.fallback)
 }
 
-async function run(arena: Arena): Promise<Report> {
-  const environment = await environmentOf(arena)
+async function run(arena: Arena, told: Told): Promise<Report> {
+  const { seconds, repetitions, only } = told
+  const full = told.mode === 'full'
+  const environment = await environmentOf(arena, told)
+  const machine = watchMachine()
   say(`Starting the servers. Pinned: ${environment['pinned']}`)
   if (missingShapes > 0)
     say('Without some rows of proxies, which are not installed: apt-get install nginx-light haproxy')
@@ -93,50 +118,48 @@ async function run(arena: Arena): Promise<Report> {
   const chosen = only === undefined ? all : all.filter(({ name }) => only.includes(name))
   const subjects = await measureAll(arena, chosen, { seconds, repetitions, warmUpS: full ? 2 : 1 }, say)
   const raw = all.find(({ name }) => name === 'raw') as Subject
+  const cutOff = all.find(({ name }) => name === 'cutOff') as Subject
   const checks = targets({
     subjects,
     tier1Share: await tier1Share(servers),
-    cutOffLookupsPerS: await cutOffLookups(arena, servers, all.find(({ name }) => name === 'cutOff') as Subject),
-    hotKeyReadsPerS: await hotKeyReads(arena, raw),
+    cutOffLookupsPerS: await cutOffLookups(arena, servers, cutOff, seconds),
+    hotKeyReadsPerS: await hotKeyReads(arena, raw, seconds),
   })
   const about = {
     at: new Date().toISOString(),
     commit: `${readBuild().commit}${isDirty() ? '-dirty' : ''}`,
     environment,
+    subjects,
   }
-  if (!full) return reportOf({ ...about, subjects, checks, tables: [], charts: [] })
+  const doubts = (kept: readonly Check[]): string[] => [...machine(), ...doubtsOfSpeed(bareOf(subjects)), ...doubtsOfCpu(kept)]
+  if (!full) return reportOf({ ...about, checks, doubts: doubts(checks), tables: [], charts: [] })
   const rates = await measureOpenLoop(arena, all, subjects, say)
   const scrape = await measureScrape(arena)
   // Last: it loads a million links.
   const memory = await measureMemory(arena, servers, raw)
   const tables = [openLoopTable(rates), memory, scrape]
-  return reportOf({
-    ...about,
-    subjects,
-    checks: [...checks, openLoopCheck(rates)],
-    tables,
-    charts: [latencyChart(rates)],
-  })
-}
+  const allChecks = [...checks, openLoopCheck(rates)]
+  return reportOf({ ...about, checks: allChecks, doubts: doubts(allChecks), tables, charts: latencyCharts(rates) })
+} // prettier-ignore
 
 function write(report: Report): void {
   say(`\n${markdown(report)}\nThe report: ${writeReport(report)}/report.html`)
-  const [chart] = report.charts
-  if (chart === undefined) return
+  if (report.charts.length === 0) return
   // docs/PERFORMANCE.md quotes and shows the newest full one.
   const results = new URL('../results/', import.meta.url)
   writeFileSync(new URL(`${report.at.slice(0, 10)}-${report.commit}.md`, results), markdown(report))
-  writeFileSync(new URL('latency.svg', results), drawChart(chart))
+  writeFileSync(new URL('latency.svg', results), drawCharts(report.charts))
 }
 
-const arena = await openArena()
-// Sent to this process alone, a signal does not reach the servers.
-for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-  process.once(signal, () => void arena.close().finally(() => process.exit(130)))
-}
-try {
-  write(await run(arena))
-  if (mode === 'profile') say(`For DevTools or an editor, of each process: ${profileDir}/*.cpuprofile; the largest is of the worker that had most to do.`) // prettier-ignore
-} finally {
-  await arena.close()
-}
+/** What costs more than it should is said, and no failure: that is for bench-guard to say, which looks twice. */
+await command(async () => {
+  const told = toldBy(process.env)
+  const arena = await openArena()
+  try {
+    write(await run(arena, told))
+  } finally {
+    await arena.close()
+  }
+  if (told.mode === 'profile') say(`For DevTools or an editor, of each process: ${profileDir}/*.cpuprofile; the largest is of the worker that had most to do.`) // prettier-ignore
+  return 0
+})

@@ -13,6 +13,8 @@ export interface Load {
   readonly headers: readonly (readonly [string, string])[]
   /** POSTs this instead of a GET. */
   readonly body?: string
+  /** Sends this instead, to something that is no HTTP server. */
+  readonly inline?: string
   /** What is answered, except to an absent code. */
   readonly status: number
   /** One request in so many asks for a code that nobody has, or is a HEAD. */
@@ -66,6 +68,10 @@ const drawn = 2 ** 18
 
 export function requestsOf(load: Load, host: string, seed: number): () => Asked {
   const { paths, absentEvery = Infinity, headEvery = Infinity } = load
+  if (load.inline !== undefined) {
+    const asked = { text: load.inline, isHead: false, status: load.status }
+    return () => asked
+  }
   const { before, after } = bytesOf(load, host)
   const head = before.replace(/^GET/, 'HEAD')
   const run = seed.toString(36)
@@ -93,6 +99,7 @@ function ranks({ kind, count }: Extract<Paths, { count: number }>, seed: number)
 
 /** The answer at the beginning of these bytes, if all of it is there. */
 export function answerIn(bytes: Buffer, isHead: boolean): { status: number } | undefined {
+  if (bytes[0] === dollar) return bulkIn(bytes)
   const headEnd = bytes.indexOf('\r\n\r\n')
   if (headEnd === -1) return undefined
   const status = Number(bytes.toString('latin1', 9, 12))
@@ -100,6 +107,17 @@ export function answerIn(bytes: Buffer, isHead: boolean): { status: number } | u
   if (isHead || status === 302) return { status }
   const length = /\r\ncontent-length: (\d+)/i.exec(bytes.toString('latin1', 0, headEnd))?.[1] ?? '0'
   return bytes.length >= headEnd + 4 + Number(length) ? { status } : undefined
+}
+
+const dollar = 36
+
+/** Redis' answer to GET: `$2\r\nok\r\n`. */
+function bulkIn(bytes: Buffer): { status: number } | undefined {
+  const lineEnd = bytes.indexOf('\r\n')
+  if (lineEnd === -1) return undefined
+  const length = Number(bytes.toString('latin1', 1, lineEnd))
+  if (length < 0) return { status: 404 }
+  return bytes.length >= lineEnd + 4 + length ? { status: 200 } : undefined
 }
 
 /** One request of each kind that the load mixes. */

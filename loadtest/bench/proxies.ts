@@ -8,7 +8,9 @@ import { onPath } from '../../embedded/redis-process.ts'
 import { dieWithMe, makeRunDir, removeDir } from '../../embedded/temporary.ts'
 import { pinned } from '../measure/cpu.ts'
 
-export type ProxyName = 'nginx' | 'nginxSet' | 'haproxy' | 'haproxySet'
+export type ProxyName = 'nginx' | 'nginxSet' | 'haproxy' | 'haproxySet' | Alone
+/** Nobody behind it: it answers one link itself. */
+export type Alone = 'nginxAlone' | 'haproxyAlone'
 
 interface Ports {
   readonly own: number
@@ -68,11 +70,32 @@ listen all
   server one 127.0.0.1:${upstream}
 `
 
+const fixed = 'https://example.org/a/page/of/usual/length?from=quicklink'
+
+const nginxAlone = ({ own }: Ports): string =>
+  `server { listen 127.0.0.1:${own}; location = /hot-link { return 302 ${fixed}; } }\n`
+
+const haproxyAlone = ({ own }: Ports): string => `
+global
+  maxconn 1000
+  nbthread 1
+defaults
+  mode http
+  timeout connect 5s
+  timeout client 60s
+  timeout server 60s
+frontend all
+  bind 127.0.0.1:${own}
+  http-request redirect location ${fixed} code 302 if { path /hot-link }
+`
+
 const configs: Readonly<Record<ProxyName, (ports: Ports, dir: string) => string>> = {
   nginx: (ports, dir) => nginxOf(nginxByItself(ports), dir),
   nginxSet: (ports, dir) => nginxOf(nginxOfReadme(ports), dir),
   haproxy: haproxyByItself,
   haproxySet: haproxyOfDocker,
+  nginxAlone: (ports, dir) => nginxOf(nginxAlone(ports), dir),
+  haproxyAlone,
 }
 
 export const proxyConfig = (name: ProxyName, ports: Ports, dir: string): string => configs[name](ports, dir)
@@ -90,8 +113,8 @@ export function versionOf(program: Program): string {
   return /\d+\.\d[^ \n]*/.exec(stdout + stderr)?.[0] ?? 'unknown'
 }
 
-/** Returns how to end it; it also ends when this process does. */
-export function startProxy(name: ProxyName, ports: Ports, cores: string | undefined): () => void {
+/** It also ends when this process does. */
+export function startProxy(name: ProxyName, ports: Ports, cores: string | undefined): { pid: number; end(): void } {
   const program = programOf(name)
   const dir = makeRunDir('proxy')
   const file = join(dir, 'config')
@@ -100,9 +123,10 @@ export function startProxy(name: ProxyName, ports: Ports, cores: string | undefi
   const [command = '', ...rest] = pinned([onPath(program) ?? program, ...args], cores)
   const child = spawn(command, rest, { stdio: ['ignore', 'ignore', 'inherit'] })
   const callOff = dieWithMe(child.pid, dir)
-  return () => {
+  const end = (): void => {
     callOff()
     child.kill('SIGKILL')
     removeDir(dir)
   }
+  return { pid: child.pid ?? 0, end }
 }

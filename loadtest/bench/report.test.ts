@@ -4,8 +4,8 @@ import { compareReports } from '../report/compare.ts'
 import { short } from '../report/text.ts'
 import { markdown } from '../report/write.ts'
 import type { Driven } from './driver.ts'
-import { latencyChart, openLoopCheck, openLoopTable, together } from './open-loop.ts'
-import { reportOf } from './report.ts'
+import { kneeOf, latencyCharts, openLoopCheck, openLoopTable, together } from './open-loop.ts'
+import { doubtsOfCpu, reportOf } from './report.ts'
 import type { SubjectResult } from './subjects.ts'
 import { targets } from './targets.ts'
 
@@ -38,13 +38,13 @@ const all = [
   seen(one(1, [0.1, 0.3]), one(1, [0.1, 0.1])),
   seen(one(2, [0.2, 4], 2), one(3, [0.1, 2])),
 ]
-const row = { door: 'raw', share: 0.5, rate: 50_000, ...together(all) }
+const row = { what: 'hot: one link', share: 0.5, rate: 50_000, ...together(all) }
 
 test('open loop: the run in the middle, the slice in the middle, and the worst of what nobody should miss', () => {
   // Slice by slice, of 2, 0.9, 1, 3, 2, 2: what stalls both in the same moment is nobody's.
-  expect(openLoopTable([row]).rows).toEqual([['raw', '50 %', '50,000', '100', '0.1 (0.1)', '2 [1, 50] (2)', '0.25 (0.1)', '2', '4', '150', '50 %', 2]]) // prettier-ignore
+  expect(openLoopTable([row]).rows).toEqual([['hot: one link', '50 %', '50,000', '100', '0.1 (0.1)', '2 [1, 50] (2)', '0.25 (0.1)', '2', '4', '150', '50 %', 2]]) // prettier-ignore
   expect(openLoopCheck([row])).toMatchObject({ promised: '≤ 1.5', measured: '2', ok: false })
-  expect(openLoopTable([{ ...row, generatorBusy: 1 }]).rows[0]?.[0]).toBe('raw *')
+  expect(openLoopTable([{ ...row, generatorBusy: 1 }]).rows[0]?.[0]).toBe('hot: one link *')
 })
 
 test('a visitor’s shape is set beside both floors, and the dearest against the bare socket', () => {
@@ -79,14 +79,34 @@ test('two results are compared after each was divided by its own bare server', (
   expect(text).toContain('floor | 0.5 [0.495, 0.505] | – |  | only in A |')
 })
 
-test('the plot has a curve for each percentile of each door, against the rate', () => {
-  const rows = [row, { ...row, share: 0.9, rate: 90_000 }, { ...row, door: 'http' }]
-  const chart = latencyChart(rows)
-  expect(chart.series.map(({ name, points }) => [name, points])).toEqual([
-    ['raw, p50', [[50_000, 0.1], [90_000, 0.1]]],
-    ['raw, p99', [[50_000, 2], [90_000, 2]]],
-    ['http, p50', [[50_000, 0.1]]],
-    ['http, p99', [[50_000, 2]]],
+test('a plot for each of what comes has a curve for each percentile, against the rate', () => {
+  const rows = [row, { ...row, share: 0.9, rate: 90_000 }, { ...row, what: 'cold', floor: undefined }]
+  const [hot, cold] = latencyCharts(rows)
+  expect(hot?.series.map(({ name, points }) => [name, points])).toEqual([
+    ['hot: one link, p50', [[50_000, 0.1], [90_000, 0.1]]],
+    ['hot: one link, p99', [[50_000, 2], [90_000, 2]]],
+    ['hot: one link, p99.9', [[50_000, 4], [90_000, 4]]],
   ]) // prettier-ignore
-  expect(drawChart(chart)).toContain('>90,000 /s<')
+  expect(cold?.series).toHaveLength(3)
+  expect(drawChart(hot!)).toContain('>90,000 /s<')
+})
+
+test('the knee is the highest rate before the first at which people wait or are not answered', () => {
+  const at = (rate: number, p99Ms: number, answered = rate) => ({
+    ...row,
+    rate,
+    ...together([seen({ ...one(p99Ms, [p99Ms]), requests: answered, seconds: 1 }, one(1, [1]))]),
+  })
+  const knee = (...rows: ReturnType<typeof at>[]) => kneeOf(rows, row.what)
+  expect(knee(at(100, 1), at(200, 9), at(300, 11), at(400, 2))).toBe(200)
+  expect(knee(at(100, 1), at(200, 1, 190))).toBe(100)
+  expect(knee(at(100, 1), at(200, 1))).toBe(200)
+  expect(knee(at(100, 90))).toBeUndefined()
+})
+
+test('a miss on another CPU than the wanted ratios were set by proves nothing, a hit is one', () => {
+  const miss = targets(measured)
+  expect(doubtsOfCpu(miss, 'AMD EPYC 9V45')).toEqual([])
+  expect(doubtsOfCpu(miss, 'Apple M4')[0]).toMatch(/^What was wanted was set on an AMD EPYC, and this is Apple M4/)
+  expect(doubtsOfCpu(miss.filter(({ ok }) => ok), 'Apple M4')).toEqual([]) // prettier-ignore
 })

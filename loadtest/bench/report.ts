@@ -1,4 +1,5 @@
 // All that was measured side by side, as a report.
+import { cpus } from 'node:os'
 import { makeReport, type Check, type Figure, type Report, type Table } from '../report/report.ts'
 import { short } from '../report/text.ts'
 import type { Spread } from '../measure/stats.ts'
@@ -10,18 +11,30 @@ type Subjects = Readonly<Record<string, SubjectResult>>
 interface Parts extends Pick<Report, 'at' | 'commit' | 'environment' | 'charts'> {
   readonly subjects: Subjects
   readonly checks: readonly Check[]
+  readonly doubts?: readonly string[]
   readonly tables: readonly Table[]
 }
 
-export const reportOf = ({ subjects, checks, tables, ...about }: Parts): Report => makeReport({
+export const reportOf = ({ subjects, tables, ...about }: Parts): Report => makeReport({
   kind: 'bench',
   name: 'bench',
   title: 'CPU is user and system time of all processes of the server, per request. The runs were interleaved; a figure is the median of its repetitions, in brackets the least and the most.',
-  checks,
   figures: figuresOf(subjects),
   tables: [visitorsTable(subjects), subjectsTable(subjects), ...tables],
   ...about,
 }) // prettier-ignore
+
+/** Those that do nothing but answer. */
+export const bareOf = (subjects: Subjects): Spread[] =>
+  Object.entries(subjects).flatMap(([name, { cpuUs }]) => (/^(http|net)/.test(name) ? [cpuUs] : []))
+
+/** Whose ratios the wanted ones were set by. */
+const cpu = 'AMD EPYC'
+
+export function doubtsOfCpu(checks: readonly Check[], model = cpus()[0]?.model ?? 'unknown'): string[] {
+  if (model.startsWith(cpu) || checks.every(({ ok }) => ok)) return []
+  return [`What was wanted was set on an ${cpu}, and this is ${model}: what a system call costs beside a line of JavaScript differs from one to the other.`] // prettier-ignore
+}
 
 /** Machines differ in speed from day to day: the bare `node:http` that answers the same takes that out of what is compared. */
 function figuresOf(subjects: Subjects): Figure[] {

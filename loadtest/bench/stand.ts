@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { freePort } from '../../embedded/process.ts'
 import { openPostgres } from '../../server/connections/postgres.ts'
 import { ask } from '../../embedded/ask.ts'
-import { makeRunDir, removeDir, startLocalPostgres, startLocalRedis } from '../../embedded/temporary.ts'
+import { dieWithMe, makeRunDir, removeDir, startLocalPostgres, startLocalRedis } from '../../embedded/temporary.ts'
 import { waitFor } from '../../embedded/wait.ts'
 import { opsAt, type Ops } from '../measure/ops.ts'
 
@@ -25,6 +25,7 @@ const durable = ['fsync=on', 'full_page_writes=on', 'shared_buffers=256MB', 'max
 
 export async function openStand() {
   const runDir = makeRunDir('bench')
+  dieWithMe(undefined, runDir)
   const [postgres, redis] = await Promise.all([
     startLocalPostgres({ dir: join(runDir, 'pg'), runDir, settings: durable }),
     startLocalRedis({ dir: join(runDir, 'redis') }),
@@ -67,6 +68,7 @@ async function startServer(env: Record<string, string>): Promise<BenchServer> {
     env: { PATH: process.env['PATH'], ...own, WORKERS: '1', LOG_LEVEL: 'warn', ...env },
     stdio: ['ignore', 'ignore', 'inherit'],
   })
+  const callOff = dieWithMe(child.pid, dataDir)
   const opsUrl = `http://127.0.0.1:${opsPort}`
   await waitFor(async () => (await ask(opsUrl, '/readyz')).text.includes('"ok"'), { deadlineMs: 30_000 })
   return {
@@ -80,6 +82,7 @@ async function startServer(env: Record<string, string>): Promise<BenchServer> {
         child.kill('SIGTERM')
         await ended
       }
+      callOff()
       removeDir(dataDir)
     },
   }

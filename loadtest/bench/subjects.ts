@@ -84,23 +84,27 @@ export async function makeSubjects(arena: Arena, servers: Servers): Promise<Subj
     body: JSON.stringify({ url: 'https://example.org/a/page/of/usual/length?from=quicklink' }),
     status: 201,
   }
-  return [
-    { name: 'net', what: 'raw `net` responder (the floor)', server: net, load: hot },
-    { name: 'http', what: 'bare `node:http`', server: bare, load: hot },
-    { name: 'raw', what: 'QuickLink, tier-1 hit, front door', server: raw, load: hot },
-    { name: 'frontHttp', what: 'QuickLink, tier-1 hit, `FRONT_DOOR=http`', server: http, load: hot },
-    { name: 'netBrowser', what: "raw `net`, a browser's headers", server: net, load: hotByBrowser },
-    { name: 'httpBrowser', what: "bare `node:http`, a browser's headers", server: bare, load: hotByBrowser },
-    { name: 'rawBrowser', what: "QuickLink, front door, a browser's headers", server: raw, load: hotByBrowser },
-    { name: 'frontHttpBrowser', what: "QuickLink, `FRONT_DOOR=http`, a browser's headers", server: http, load: hotByBrowser },
-    { name: 'tier2', what: `QuickLink, tier-2 hit, uniform over ${warmCount} codes`, server: raw, load: uniform(warmCount) },
-    { name: 'tier3', what: `QuickLink, Redis off, uniform over ${linkCount} codes`, server: noRedis, load: uniform(linkCount) },
-    { name: 'scan', what: 'QuickLink, distinct absent codes (404)', server: raw, load: { paths: { kind: 'distinct', prefix: 'no-' }, headers: [], status: 404 } },
-    { name: 'create', what: 'QuickLink, create a link (API)', server: raw, load: create },
-    { name: 'two', what: 'QuickLink, tier-1 hit, front door, 2 workers', server: two, load: hot, spread: true },
-    ...seen,
-  ] // prettier-ignore
-}
+  const own: Readonly<Record<OwnName, Omit<Subject, 'name'>>> = {
+    net: { what: 'raw `net` responder (the floor)', server: net, load: hot },
+    http: { what: 'bare `node:http`', server: bare, load: hot },
+    raw: { what: 'QuickLink, tier-1 hit, front door', server: raw, load: hot },
+    frontHttp: { what: 'QuickLink, tier-1 hit, `FRONT_DOOR=http`', server: http, load: hot },
+    netBrowser: { what: "raw `net`, a browser's headers", server: net, load: hotByBrowser },
+    httpBrowser: { what: "bare `node:http`, a browser's headers", server: bare, load: hotByBrowser },
+    rawBrowser: { what: "QuickLink, front door, a browser's headers", server: raw, load: hotByBrowser },
+    frontHttpBrowser: { what: "QuickLink, `FRONT_DOOR=http`, a browser's headers", server: http, load: hotByBrowser },
+    tier2: { what: `QuickLink, tier-2 hit, uniform over ${warmCount} codes`, server: raw, load: uniform(warmCount) },
+    tier3: { what: `QuickLink, Redis off, uniform over ${linkCount} codes`, server: noRedis, load: uniform(linkCount) },
+    scan: { what: 'QuickLink, distinct absent codes (404)', server: raw, load: { paths: { kind: 'distinct', prefix: 'no-' }, headers: [], status: 404 } },
+    create: { what: 'QuickLink, create a link (API)', server: raw, load: create },
+    two: { what: 'QuickLink, tier-1 hit, front door, 2 workers', server: two, load: hot, spread: true },
+  }
+  return [...ownNames.map((name) => ({ name, ...own[name] })), ...seen]
+} // prettier-ignore
+
+/** In the order in which they are measured. */
+export const ownNames = ['net', 'http', 'raw', 'frontHttp', 'netBrowser', 'httpBrowser', 'rawBrowser', 'frontHttpBrowser', 'tier2', 'tier3', 'scan', 'create', 'two'] as const // prettier-ignore
+type OwnName = (typeof ownNames)[number]
 
 /** Each shape of request, as QuickLink is asked it and its floors are: no bare socket behind a proxy, which does not ask all that it is asked. */
 export async function visits(

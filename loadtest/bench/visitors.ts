@@ -57,7 +57,7 @@ export const visitorNames: readonly string[] = shapes.flatMap((shape) => [
 ])
 
 /** What one shape of request costs, beside the two floors. */
-interface Row extends Shape {
+export interface VisitorRow extends Shape {
   readonly cpuUs: number
   readonly requests: number
   readonly failed: number
@@ -66,7 +66,7 @@ interface Row extends Shape {
   readonly toNet: number | undefined
 }
 
-export function visitorRows(subjects: Readonly<Record<string, SubjectResult>>): Row[] {
+export function visitorRows(subjects: Readonly<Record<string, SubjectResult>>): VisitorRow[] {
   const cpuOf = (name: string): number | undefined => subjects[name]?.cpuUs.median
   return shapes.flatMap((shape) => {
     const [ours, httpUs, netUs] = [subjects[shape.name], cpuOf(floorOf('http', shape)), cpuOf(floorOf('net', shape))]

@@ -4,15 +4,15 @@ import { parsePs, parseStat, planCores } from './cpu.ts'
 
 test('the name of a program may look like the fields behind it', () => {
   const line = '4211 (node) S 1 (x)) R 77 4211 4211 0 -1 4194304 9 0 0 0 250 50 7 8 20 0 11 0 123 456 789'
-  expect(parseStat(line, 100)).toEqual({ pid: 4211, parent: 77, seconds: 3 })
+  expect(parseStat(line, 100)).toEqual({ pid: 4211, parent: 77, seconds: 3, endedS: 0.15 })
 })
 
 test('the times of ps, in all their lengths', () => {
   const table = '    1     0   0:01.50\n  17     1 01:02:03\n 18 17 2-00:00:01\n'
   expect(parsePs(table)).toEqual([
-    { pid: 1, parent: 0, seconds: 1.5 },
-    { pid: 17, parent: 1, seconds: 3723 },
-    { pid: 18, parent: 17, seconds: 172_801 },
+    { pid: 1, parent: 0, seconds: 1.5, endedS: 0 },
+    { pid: 17, parent: 1, seconds: 3723, endedS: 0 },
+    { pid: 18, parent: 17, seconds: 172_801, endedS: 0 },
   ])
 })
 

@@ -9,16 +9,19 @@ export interface Usage {
   readonly pid: number
   readonly parent: number
   readonly seconds: number
+  /** Of its children that have ended. */
+  readonly endedS: number
 }
 
 /** One line of /proc/<pid>/stat. The name of the program, in parentheses, may contain anything. */
 export function parseStat(text: string, ticksPerS: number): Usage {
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
+  const [utime = 0, stime = 0, cutime = 0, cstime = 0] = fields.slice(11, 15).map(Number)
   return {
     pid: parseInt(text, 10),
     parent: Number(fields[1]),
-    // utime and stime
-    seconds: (Number(fields[11]) + Number(fields[12])) / ticksPerS,
+    seconds: (utime + stime) / ticksPerS,
+    endedS: (cutime + cstime) / ticksPerS,
   }
 }
 
@@ -31,12 +34,12 @@ export function parsePs(text: string): Usage[] {
       const [pid, parent, time = ''] = line.trim().split(/\s+/)
       const [, days = '0', clock = ''] = /^(?:(\d+)-)?(.*)$/.exec(time) ?? []
       const seconds = clock.split(':').reduce((sum, part) => sum * 60 + Number(part), 0) + Number(days) * 86_400
-      return { pid: Number(pid), parent: Number(parent), seconds }
+      return { pid: Number(pid), parent: Number(parent), seconds, endedS: 0 }
     })
 }
 
 const isLinux = process.platform === 'linux'
-const ticksPerS = isLinux ? Number(execFileSync('getconf', ['CLK_TCK'], { encoding: 'utf8' })) : NaN
+export const ticksPerS = isLinux ? Number(execFileSync('getconf', ['CLK_TCK'], { encoding: 'utf8' })) : NaN
 
 function processes(): Usage[] {
   if (!isLinux) return parsePs(spawnSync('ps', ['-axo', 'pid=,ppid=,time='], { encoding: 'utf8' }).stdout)
@@ -61,6 +64,10 @@ export function cpuSecondsOf(pids: readonly (number | undefined)[]): number[] {
   const all = processes()
   return pids.map((pid) => (pid === undefined ? [] : familyOf(all, pid)).reduce((sum, { seconds }) => sum + seconds, 0))
 }
+
+/** With those that it has started and that have ended since. */
+export const cpuSecondsWithEnded = (pid: number): number =>
+  familyOf(processes(), pid).reduce((sum, { seconds, endedS }) => sum + seconds + endedS, 0)
 
 /** Bytes of memory of one process. */
 export function residentBytes(pid: number): number {

@@ -41,6 +41,12 @@ export function drawChart(chart: Chart, phases: readonly Phase[] = [], marks: re
   }
 }
 
+/** One below the other, as one picture. */
+export function drawCharts(charts: readonly Chart[]): string {
+  const parts = charts.map((chart, n) => drawChart(chart).replace('<svg ', `<svg y="${n * size.height}" width="${size.width}" height="${size.height}" `)) // prettier-ignore
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${size.width} ${charts.length * size.height}">${parts.join('')}</svg>`
+}
+
 /** The first one carries the shades and the marks of the whole chart. */
 function line(chart: Chart, n: number, phases: readonly Phase[], marks: readonly Mark[]): LineSeriesOption {
   const { name, points } = chart.series[n]!

@@ -43,6 +43,11 @@ export function compareReports(a: Report, b: Report): { text: string; worse: num
 function main(files: readonly (string | undefined)[]): number {
   const [a, b] = files.map((file) => (file ? (JSON.parse(readFileSync(file, 'utf8')) as Report) : undefined))
   if (b && a?.name === b.name) {
+    const [cpuOfA, cpuOfB] = [a, b].map(({ environment }) => String(environment['CPU'] ?? environment['cpu']))
+    if (cpuOfA !== cpuOfB && process.env['ANYHOW'] !== 'yes') {
+      console.error(`A was made on ${cpuOfA}, B on ${cpuOfB}: compare two of one machine, or say ANYHOW=yes.`)
+      return 2
+    }
     const { text, worse } = compareReports(a, b)
     console.log(text)
     return worse === 0 ? 0 : 1
