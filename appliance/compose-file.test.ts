@@ -112,6 +112,16 @@ test('Prometheus takes figures from others only where it is told to', () => {
   )
 })
 
+test('the links of the alerts lead to the runbook that Grafana has in its public folder', () => {
+  const { prometheus, grafana } = compose.services
+  expect(prometheus?.environment).toEqual({
+    RUNBOOK_URL: '${RUNBOOK_URL:-http://localhost:${GRAFANA_PORT:-3000}/public/runbook.html}',
+  })
+  expect(grafana?.['volumes']).toContain('./prometheus/user/runbook.html:/usr/share/grafana/public/runbook.html:ro')
+  const { global } = parse(read('prometheus/prometheus.yml')) as { global: object }
+  expect(global).toMatchObject({ external_labels: { runbook: '${RUNBOOK_URL}' } })
+})
+
 test('the database is dumped by a role that may only read: the superuser is for Postgres and for what makes the roles', () => {
   const holders = (volume: string): string[] =>
     Object.entries(compose.services)

@@ -91,7 +91,7 @@ export const dockerPatient = (): Patient => ({
       Config.Env.filter(
         (line) =>
           /(PASSWORD|SECRET|OWNER_KEY|CODE_SALT|_URL)=.*\S/.test(line) &&
-          !/^(\w+_FILE|PUBLIC_URL|ROOT_URL)=/.test(line),
+          !/^(\w+_FILE|(PUBLIC|ROOT|RUNBOOK)_URL)=/.test(line),
       ).map((line) => `${line.split('=')[0] ?? ''} in the environment of ${Name.slice(1)}`),
     )
     const key = await inService('quicklink', ['stat', '-c', '%a', '/data/owner-key'])

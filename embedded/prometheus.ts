@@ -27,32 +27,38 @@ function findPrometheus() {
 }
 
 /** The appliance's, but for who is scraped: here there are no exporters, and nobody who sends mail. */
-export function configFor(opsUrl: string): object {
+export function configFor(opsUrl: string, runbook: string): object {
   const dir = join(projectDir, 'prometheus')
   const { global, rule_files } = parse(readFileSync(join(dir, 'prometheus.yml'), 'utf8')) as {
     global: object
     rule_files: string[]
   }
   return {
-    global,
+    // As it is: a Prometheus 2 takes nothing from its environment.
+    global: { ...global, external_labels: { runbook } },
     rule_files: rule_files.map((name) => join(dir, name)),
     scrape_configs: [{ job_name: 'quicklink', static_configs: [{ targets: [new URL(opsUrl).host] }] }],
   }
 }
 
 /** Where there is one; that it does not start is said, and all there is to do. */
-export async function startPrometheus(places: Places, opsUrl: string, say: Say): Promise<void> {
+export async function startPrometheus(
+  places: Places,
+  opsUrl: string,
+  runbookUrl: string | undefined,
+  say: Say,
+): Promise<void> {
   // It outlives a crash of the rest, with the address of before: a start may bring another.
   await stopPrometheus(places)
   const program = findPrometheus()
   if (!program) return
   const dir = folderOf(places)
   mkdirSync(dir, { recursive: true, mode: 0o700 })
-  // JSON is YAML.
-  writeJson(configFileIn(dir), configFor(opsUrl))
-  rotate(logFileIn(dir))
   const port = await freePort(readJson<State>(stateFileIn(dir))?.port ?? 9090)
   const url = `http://127.0.0.1:${port}`
+  // JSON is YAML.
+  writeJson(configFileIn(dir), configFor(opsUrl, runbookUrl || `${url}/user/runbook.html`))
+  rotate(logFileIn(dir))
   const args = [
     `--config.file=${configFileIn(dir)}`,
     `--storage.tsdb.path=${join(dir, 'data')}`,
@@ -61,6 +67,8 @@ export async function startPrometheus(places: Places, opsUrl: string, say: Say):
     '--storage.tsdb.retention.size=2GB',
     `--web.listen-address=127.0.0.1:${port}`,
     '--web.enable-remote-write-receiver',
+    // The page that the links of the alerts lead to.
+    `--web.user-assets=${join(projectDir, 'prometheus', 'user')}`,
   ]
   const { file, version } = program
   const env = { PATH: process.env['PATH'] }

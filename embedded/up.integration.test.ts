@@ -259,6 +259,11 @@ test("the system's Prometheus scrapes it, under the name that the alerts know", 
       expect(data.result).toHaveLength(1)
       return true
     }, { deadlineMs: 40_000, everyMs: 500 }) // prettier-ignore
+    // The links of its alerts lead to itself: it is there when QuickLink is not.
+    const { data } = (await (await fetch(`${url}/api/v1/status/config`)).json()) as { data: { yaml: string } }
+    const [, runbook = ''] = /^ +runbook: (\S+)$/m.exec(data.yaml) ?? []
+    expect(runbook).toBe(`${url}/user/runbook.html`)
+    expect(await (await fetch(runbook)).text()).toContain('<h2 id="quicklinkdown">')
     expect((await command('status', more)).text).toMatch(/Prometheus +up/)
     expect((await command('doctor', more)).text).toMatch(/^ok +Alerts on the hit rate/m)
   } finally {

@@ -28,7 +28,7 @@ export async function up(env: NodeJS.ProcessEnv, say: Say): Promise<void> {
     async () => {
       const already = runningServer(places)
       if (already) {
-        await heal(places, config, already, say)
+        await heal(places, config, already, env['RUNBOOK_URL'], say)
         await startKeeper(places, serverEnv(env, places, urlsOf(already), existsSync(places.redisUrlFile)))
         if (!(await until(() => isReady(already), 20_000, 200))) {
           throw new Refusal('QuickLink is running, but not ready: see `make logs`, or `make down` and `make up`.')
@@ -47,7 +47,7 @@ export async function up(env: NodeJS.ProcessEnv, say: Say): Promise<void> {
       const settings = serverEnv(env, places, urls, redis !== undefined)
       const server = await startServer(places, settings, urls)
       await sayIfDegraded(server, redis !== undefined, say)
-      await startPrometheus(places, server.opsUrl, say)
+      await startPrometheus(places, server.opsUrl, env['RUNBOOK_URL'], say)
       await startKeeper(places, settings)
       closingLines(places, server, env, say)
     },
@@ -56,7 +56,13 @@ export async function up(env: NodeJS.ProcessEnv, say: Say): Promise<void> {
 }
 
 /** What it needs and has died is started again. */
-async function heal(places: Places, config: Config, { opsUrl }: ServerUrls, say: Say): Promise<void> {
+async function heal(
+  places: Places,
+  config: Config,
+  { opsUrl }: ServerUrls,
+  runbookUrl: string | undefined,
+  say: Say,
+): Promise<void> {
   if (postgresDaemon(places).pid() === undefined) {
     say('Postgres is down: starting it')
     await startPostgres(places, config.workers, say)
@@ -66,7 +72,7 @@ async function heal(places: Places, config: Config, { opsUrl }: ServerUrls, say:
     say('Redis is down: starting it')
     await startRedis(places, say)
   }
-  if (runningPrometheus(places) === undefined) await startPrometheus(places, opsUrl, say)
+  if (runningPrometheus(places) === undefined) await startPrometheus(places, opsUrl, runbookUrl, say)
 }
 
 /** The server would refuse a bad set too, but only after the services were started. */

@@ -6,7 +6,8 @@ import { exported } from '../prometheus/exporters.ts'
 import { metricsIn, rulesIn, thresholdOf } from '../prometheus/promql.ts'
 import { createMetrics } from '../server/telemetry/metrics.ts'
 import { asText, dashboards } from './dashboards.ts'
-import { thresholds } from './thresholds.ts'
+import { coloursOf } from './look.ts'
+import { burnRates, thresholds } from './thresholds.ts'
 
 const here = new URL('.', import.meta.url)
 const read = (path: string): string => readFileSync(new URL(path, here), 'utf8')
@@ -22,8 +23,14 @@ interface Panel {
   readonly fieldConfig: {
     readonly defaults: {
       readonly unit: string
+      readonly max?: number
       readonly thresholds: { readonly steps: { readonly value: number | null; readonly color: string }[] }
+      readonly custom?: { readonly axisSoftMax?: number; readonly scaleDistribution?: { readonly type: string } }
     }
+    readonly overrides: {
+      readonly matcher: { readonly id: string; readonly options: unknown }
+      readonly properties: { readonly id: string; readonly value: unknown }[]
+    }[]
   }
 }
 interface Dashboard {
@@ -32,6 +39,7 @@ interface Dashboard {
   readonly schemaVersion: number
   readonly panels: Panel[]
   readonly templating: { list: { name: string; type: string; query: string; current: { value: string } }[] }
+  readonly links: object[]
   readonly annotations: {
     list: { name: string; datasource: { uid: string }; target: { type: string; tags: string[] } }[]
   }
@@ -54,7 +62,7 @@ test('what is checked in is what the code makes, and there is no other JSON', ()
 test('every panel has a title, a unit, and a description that says what to do', () => {
   const units = ['percentunit', 's', 'reqps', 'ops', 'cpm', 'short', 'none']
   for (const { type, title, description, fieldConfig, targets } of panels) {
-    expect(['timeseries', 'stat'], title).toContain(type)
+    expect(['timeseries', 'stat', 'state-timeline', 'table'], title).toContain(type)
     expect(title).toMatch(/^\S/)
     expect(description, title).toMatch(/\S.{20,}\.$/)
     expect(units, title).toContain(fieldConfig.defaults.unit)
@@ -64,7 +72,7 @@ test('every panel has a title, a unit, and a description that says what to do', 
 
 test('every query goes to the data source of the variable, whose default is the provisioned one', () => {
   for (const { templating } of checkedIn) {
-    expect(templating.list).toMatchObject([{ name: 'datasource', type: 'datasource', query: 'prometheus' }])
+    expect(templating.list[0]).toMatchObject({ name: 'datasource', type: 'datasource', query: 'prometheus' })
     expect(sources).toContainEqual(
       expect.objectContaining({ uid: templating.list[0]?.current.value, type: 'prometheus' }),
     )
@@ -121,51 +129,136 @@ test('each metric that a panel shows exists', () => {
       for (const metric of metricsIn(expr)) expect(known, `${metric} in ${title}`).toContain(metric)
     }
   }
+  const asked = checkedIn.flatMap(({ templating }) => templating.list.filter(({ type }) => type === 'query'))
+  expect(asked.map(({ query }) => query)).toEqual(['label_values(prometheus_target_interval_length_seconds, interval)'])
+  expect(known).toContain('prometheus_target_interval_length_seconds')
 })
 
-test('the documented thresholds are drawn, and are those of the alerts', () => {
-  const alerts = rulesIn('alerts.yml')
+const alertRules = rulesIn('alerts.yml')
+const valueOf = (name: string, severity: string): number | undefined => {
+  const rule = alertRules.find(({ alert, labels }) => alert === name && labels?.['severity'] === severity)
+  return rule && thresholdOf(rule.expr)
+}
+const drawnBy = (name: string) =>
+  panels
+    .filter(({ description }) => description.includes(`Alert: ${name}.`))
+    .map(({ fieldConfig }) => fieldConfig.defaults.thresholds.steps)
+
+test('the thresholds of alerts are drawn where their panels are, a warning orange and a critical one red', () => {
   for (const name of Object.keys(thresholds)) {
-    const value = (severity: string): number =>
-      thresholdOf(alerts.find(({ alert, labels }) => alert === name && labels?.['severity'] === severity)?.expr ?? '')
-    const drawn = panels
-      .filter(({ description }) => description.includes(`Alert: ${name}.`))
-      .map(({ fieldConfig }) => fieldConfig.defaults.thresholds.steps)
-    const [warning, critical] = [value('warning'), value('critical')]
-    const higherIsWorse = critical > warning
-    expect(drawn, name).toEqual([
-      [
-        { value: null, color: higherIsWorse ? 'green' : 'red' },
-        { value: higherIsWorse ? warning : critical, color: 'orange' },
-        { value: higherIsWorse ? critical : warning, color: higherIsWorse ? 'red' : 'green' },
-      ],
-    ])
+    const [warning, critical] = [valueOf(name, 'warning'), valueOf(name, 'critical')]
+    const lines = [
+      ...(warning === undefined ? [] : [{ value: warning, color: 'orange' }]),
+      ...(critical === undefined ? [] : [{ value: critical, color: 'red' }]),
+    ]
+    const lowerIsWorse = warning !== undefined && critical !== undefined && critical < warning
+    const steps = lowerIsWorse
+      ? [
+          { value: null, color: 'red' },
+          { value: critical, color: 'orange' },
+          { value: warning, color: 'green' },
+        ]
+      : [{ value: null, color: 'green' }, ...lines]
+    expect(lines, name).not.toEqual([])
+    expect(drawnBy(name), name).not.toEqual([])
+    for (const drawn of drawnBy(name)) expect(drawn, name).toEqual(steps)
   }
-  for (const { title, description, fieldConfig } of panels) {
-    for (const [, name = ''] of description.matchAll(/Alert: (\w+)/g)) {
-      const rules = alerts.filter(({ alert }) => alert === name)
-      expect(rules, title).not.toEqual([])
-      const [, line] = fieldConfig.defaults.thresholds.steps
-      // A burn rate is drawn as such, and compared as a share.
-      const unit = name === 'QuickLinkRedirectSloBurn' ? 0.001 : 1
-      if (!(name in thresholds) && line)
-        expect((line.value ?? 0) * unit, title).toBeCloseTo(thresholdOf(rules[0]?.expr ?? ''), 6)
+})
+
+test('a burn is drawn as a share of what rings over its window', () => {
+  const rules = alertRules.filter(({ alert }) => alert === 'QuickLinkRedirectSloBurn')
+  expect(rules.map(({ labels }) => labels?.['window'])).toEqual(Object.keys(burnRates))
+  const [panel] = panels.filter(({ description }) => description.includes('Alert: QuickLinkRedirectSloBurn.'))
+  for (const [n, [window, rate]] of Object.entries(burnRates).entries()) {
+    expect(thresholdOf(rules[n]?.expr ?? ''), window).toBeCloseTo(rate * 0.001, 9)
+    expect(panel?.targets[n]?.expr).toBe(`quicklink:redirect_bad:ratio${window} / (${rate} * 0.001)`)
+  }
+  expect(panel?.fieldConfig.defaults.thresholds.steps).toEqual([
+    { value: null, color: 'green' },
+    { value: 1, color: 'red' },
+  ])
+})
+
+test('a panel names alerts that there are', () => {
+  for (const { title, description } of panels) {
+    for (const [, names = ''] of description.matchAll(/Alerts?: ([\w, ]+)\./g)) {
+      for (const name of names.split(', '))
+        expect(
+          alertRules.map(({ alert }) => alert),
+          title,
+        ).toContain(name)
     }
   }
 })
 
-test('the marks of a drill are annotations of Grafana itself, by tag', () => {
-  const drills = checkedIn.find(({ uid }) => uid === 'quicklink-drills')
-  expect(drills?.annotations.list.map(({ target }) => target.tags)).toEqual(
-    ['start', 'fault', 'heal'].map((tag) => ['quicklink-drill', tag]),
+test('what a panel shows has one colour wherever it is: each status, tier and source has its own', async () => {
+  const samples = await createMetrics().registry.getMetricsAsJSON()
+  const valuesOf = (metric: string, label: string): string[] =>
+    samples
+      .filter(({ name }) => name === metric)
+      .flatMap(({ values }) => values.map(({ labels }) => String((labels as Record<string, unknown>)[label])))
+  for (const [legend, metric] of Object.entries({
+    status: 'quicklink_redirects_total',
+    tier: 'quicklink_cache_hit_total',
+    source: 'quicklink_lookups_total',
+  })) {
+    const named = new Map(coloursOf(`{{${legend}}}`))
+    const colours = valuesOf(metric, legend).map((value) => named.get(value))
+    expect(colours, legend).not.toContain(undefined)
+    expect(new Set(colours).size, legend).toBe(colours.length)
+  }
+  const seen = new Map<unknown, unknown>()
+  for (const { title, fieldConfig } of panels) {
+    for (const { matcher, properties } of fieldConfig.overrides) {
+      const colour = properties.find(({ id }) => id === 'color')?.value
+      if (matcher.id !== 'byName' || colour === undefined) continue
+      if (seen.has(matcher.options))
+        expect(colour, `${String(matcher.options)} in ${title}`).toEqual(seen.get(matcher.options))
+      seen.set(matcher.options, colour)
+    }
+  }
+  expect(seen.size).toBeGreaterThan(10)
+})
+
+test('next to nothing does not fill an axis, and of several series those that are always zero leave the legend', () => {
+  const graphs = panels.filter(({ type }) => type === 'timeseries')
+  for (const { title, fieldConfig, targets } of graphs) {
+    const { max, custom = {} } = fieldConfig.defaults
+    const bounded = max ?? custom.axisSoftMax ?? (custom.scaleDistribution?.type === 'log' ? 'by magnitude' : undefined)
+    expect(bounded, title).toBeDefined()
+    const hidden = fieldConfig.overrides.some(({ matcher }) => matcher.id === 'byValue')
+    if (targets.length > 1) expect(hidden, title).toBe(true)
+  }
+})
+
+test('links to the other dashboards and the marks are in sight, and not in a menu', () => {
+  for (const { title, links, annotations } of checkedIn) {
+    expect(links, title).toHaveLength(1)
+    for (const each of [...links, ...annotations.list]) expect(each, title).not.toHaveProperty('placement')
+  }
+})
+
+test('what rings is a table whose links open the runbook at the name of the alert', () => {
+  const [rings] = panels.filter(({ type }) => type === 'table')
+  const links = rings?.fieldConfig.overrides.flatMap(({ properties }) =>
+    properties.filter(({ id }) => id === 'links').flatMap(({ value }) => value as { url: string }[]),
   )
+  expect(links?.map(({ url }) => url)).toEqual(['/public/runbook.html#${__data.fields.Alert}'])
+})
+
+test('the marks of drills and load runs are annotations of Grafana itself, by tag', () => {
+  const drills = checkedIn.find(({ uid }) => uid === 'quicklink-drills')
+  expect(drills?.annotations.list.map(({ target }) => target.tags)).toEqual([
+    ...['start', 'fault', 'heal'].map((tag) => ['quicklink-drill', tag]),
+    ['quicklink', 'load'],
+  ])
   for (const { datasource, target } of drills?.annotations.list ?? []) {
     expect(datasource.uid).toBe('-- Grafana --')
     expect(target.type).toBe('tags')
   }
 })
 
-test('provisioning names one folder, fixed data sources, and a home that exists', () => {
+test('provisioning names one folder, fixed data sources, and a home that exists; no folder that Grafana looks into is missing', () => {
   const { providers } = parse(read('provisioning/dashboards/dashboards.yml')) as {
     providers: Record<string, unknown>[]
   }
@@ -179,4 +272,7 @@ test('provisioning names one folder, fixed data sources, and a home that exists'
   const [, home = ''] =
     /^default_home_dashboard_path = \/var\/lib\/grafana\/dashboards\/(.+)$/m.exec(read('grafana.ini')) ?? []
   expect(Object.keys(dashboards)).toContain(home)
+  for (const folder of ['plugins', 'alerting']) {
+    expect(globSync(`provisioning/${folder}/*.yml`, { cwd: here.pathname }), folder).toHaveLength(1)
+  }
 })

@@ -1,5 +1,6 @@
-// `npm run dashboards` writes what Grafana reads; a test compares the two.
+// `npm run dashboards` writes what Grafana reads, and the page its links lead to; tests compare the two.
 import { writeFileSync } from 'node:fs'
+import { runbookFile, runbookPage } from '../prometheus/runbook.ts'
 import { drills } from './drills.ts'
 import { limits } from './limits.ts'
 import { service } from './service.ts'
@@ -33,4 +34,5 @@ if (import.meta.main) {
   for (const [name, dashboard] of Object.entries(dashboards)) {
     writeFileSync(new URL(`dashboards/${name}`, import.meta.url), asText(dashboard))
   }
+  writeFileSync(runbookFile, runbookPage())
 }

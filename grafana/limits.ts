@@ -1,7 +1,7 @@
 // Dashboard 2: who is told no, and whether every click is accounted for.
-import { dashboard, figure, graph } from './panels.ts'
-
-const sum = (metric: string): string => `sum(rate(${metric}[$__rate_interval]))`
+import { dashboard } from './dashboard.ts'
+import { figure, graph } from './panels.ts'
+import { sum, sumBy } from './queries.ts'
 
 export const limits = dashboard({
   uid: 'quicklink-limits',
@@ -21,7 +21,7 @@ export const limits = dashboard({
           title: 'Requests refused by a rate limit',
           what: 'By tier; aggregate is all standard tenants together, address is somebody who collected too many 404s. One tenant alone: ask what its program does.',
           unit: 'reqps',
-          queries: { '{{tier}}': 'sum by (tier) (rate(quicklink_rate_limited_total[$__rate_interval]))' },
+          queries: { '{{tier}}': sumBy('tier', 'quicklink_rate_limited_total') },
         }),
         graph({
           title: 'Creates refused: links used up',
@@ -34,7 +34,7 @@ export const limits = dashboard({
           what: 'Overload: redirects answer 503. db_queue: Postgres is too slow for the misses. flights: too many different cold codes. connections: too many clients for one process.',
           unit: 'ops',
           width: 12,
-          queries: { '{{reason}}': 'sum by (reason) (rate(quicklink_shed_total[$__rate_interval]))' },
+          queries: { '{{reason}}': sumBy('reason', 'quicklink_shed_total') },
         }),
         graph({
           title: '404 and 429',
@@ -42,7 +42,7 @@ export const limits = dashboard({
           unit: 'reqps',
           width: 12,
           queries: {
-            '{{status}}': 'sum by (status) (rate(quicklink_redirects_total{status=~"404|429"}[$__rate_interval]))',
+            '{{status}}': sumBy('status', 'quicklink_redirects_total', '{status=~"404|429"}'),
           },
         }),
       ],
@@ -62,7 +62,7 @@ export const limits = dashboard({
           what: 'Lost for good: the room to keep them was full. Bring Postgres back; raise SPOOL_MAX_MB before the next time.',
           unit: 'short',
           width: 8,
-          line: 1,
+          warning: 1,
           instant: true,
           queries: { dropped: 'sum(increase(quicklink_clicks_dropped_total[$__range]))' },
         }),

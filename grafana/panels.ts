@@ -11,70 +11,91 @@ import {
 } from '@grafana/grafana-foundation-sdk/common'
 import * as common from '@grafana/grafana-foundation-sdk/common'
 import {
-  AnnotationQueryBuilder,
-  // The format of every Grafana since 5; the one that the SDK prefers is read by the newest only.
-  DashboardBuilder,
-  DashboardCursorSync,
-  DashboardLinkBuilder,
-  DashboardLinkType,
-  DatasourceVariableBuilder,
-  RowBuilder,
+  MappingType,
   ThresholdsConfigBuilder,
   ThresholdsMode,
+  type DynamicConfigValue,
   type Panel,
   type Threshold,
+  type ValueMapping,
 } from '@grafana/grafana-foundation-sdk/dashboard'
-import { DataqueryBuilder } from '@grafana/grafana-foundation-sdk/prometheus'
+import { DataqueryBuilder, PromQueryFormat } from '@grafana/grafana-foundation-sdk/prometheus'
 import * as stat from '@grafana/grafana-foundation-sdk/stat'
+import * as statetimeline from '@grafana/grafana-foundation-sdk/statetimeline'
+import * as table from '@grafana/grafana-foundation-sdk/table'
 import * as timeseries from '@grafana/grafana-foundation-sdk/timeseries'
-import { thresholds, type ThresholdAlert } from './thresholds.ts'
+import { coloursOf, level, reach, type Unit } from './look.ts'
+import { thresholds, type ThresholdAlert, type Thresholds } from './thresholds.ts'
 
 /** The variable at the top of each dashboard; its default is the provisioned source. */
-const datasource = { type: 'prometheus', uid: '${datasource}' } as const
-const provisioned = { text: 'Prometheus', value: 'quicklink-prometheus' }
+export const datasource = { type: 'prometheus', uid: '${datasource}' } as const
 
-export type Unit = 'percentunit' | 's' | 'reqps' | 'ops' | 'cpm' | 'short' | 'none'
-
-export interface PanelSpec {
+interface Said {
   readonly title: string
   /** What to do, or where to look next. */
   readonly what: string
-  readonly unit: Unit
-  /** Legend and expression. */
-  readonly queries: Readonly<Record<string, string>>
   /** Of 24 columns. */
   readonly width?: number
-  /** Draws the documented thresholds of this alert. */
+}
+
+interface Asked extends Said {
+  /** Legend and expression. */
+  readonly queries: Readonly<Record<string, string>>
+}
+
+interface Drawn extends Asked {
+  readonly unit: Unit
+  /** Draws the thresholds of this alert. */
   readonly alert?: ThresholdAlert
-  /** Draws one line, for an alert (or a promise) with one threshold. */
-  readonly line?: number
+  /** Orange from here on, or red: for what is no threshold of an alert. */
+  readonly warning?: number
+  readonly critical?: number
+  readonly max?: number
+}
+
+interface Graph extends Drawn {
+  readonly stacked?: true
+  /** A series of its own, which keeps the line in sight on an axis of magnitudes. */
+  readonly promise?: number
+  /** Magnitudes: half a millisecond and half a second are both to be read. */
+  readonly logarithmic?: true
+  /** The axis shows at least so much. */
+  readonly reaches?: number
+}
+
+interface Figure extends Drawn {
   /** Red below this. */
   readonly floor?: number
   /** Asked once, for the whole time shown, instead of over time. */
   readonly instant?: true
-  readonly max?: number
-  readonly stacked?: boolean
+  /** Legends of the queries that are a duration. */
+  readonly durations?: readonly string[]
 }
 
-const line = (value: number | null, color: string): Threshold => ({ value, color })
+const step = (value: number | null, color: string): Threshold => ({ value, color })
 
-function stepsOf({ alert, line: single, floor }: PanelSpec): Threshold[] {
-  if (alert !== undefined) {
-    const { warning, critical } = thresholds[alert]
-    return critical > warning
-      ? [line(null, 'green'), line(warning, 'orange'), line(critical, 'red')]
-      : [line(null, 'red'), line(critical, 'orange'), line(warning, 'green')]
-  }
-  if (floor !== undefined) return [line(null, 'red'), line(floor, 'green')]
-  return single === undefined ? [line(null, 'green')] : [line(null, 'green'), line(single, 'red')]
+const linesOf = ({ alert, warning, critical }: Drawn): Thresholds =>
+  alert === undefined
+    ? { ...(warning !== undefined && { warning }), ...(critical !== undefined && { critical }) }
+    : thresholds[alert]
+
+function stepsOf(spec: Drawn & { readonly floor?: number }): Threshold[] {
+  if (spec.floor !== undefined) return [step(null, level.critical), step(spec.floor, level.good)]
+  const { warning, critical } = linesOf(spec)
+  if (warning !== undefined && critical !== undefined && warning > critical)
+    return [step(null, level.critical), step(critical, level.warning), step(warning, level.good)]
+  const steps = [step(null, level.good)]
+  if (warning !== undefined) steps.push(step(warning, level.warning))
+  if (critical !== undefined) steps.push(step(critical, level.critical))
+  return steps
 }
 
-const configOf = (spec: PanelSpec): ThresholdsConfigBuilder =>
+const configOf = (spec: Parameters<typeof stepsOf>[0]): ThresholdsConfigBuilder =>
   new ThresholdsConfigBuilder().mode(ThresholdsMode.Absolute).steps(stepsOf(spec))
 
-const describe = ({ what, alert }: PanelSpec): string => (alert === undefined ? what : `${what} Alert: ${alert}.`)
+const describe = ({ what, alert }: Drawn): string => (alert === undefined ? what : `${what} Alert: ${alert}.`)
 
-const targetsOf = ({ queries, instant }: PanelSpec): Builder<Dataquery>[] =>
+const targetsOf = (queries: Asked['queries'], instant?: true): Builder<Dataquery>[] =>
   Object.entries(queries).map(([legend, expr], i) => {
     const query = new DataqueryBuilder()
       .refId(String.fromCharCode(65 + i))
@@ -84,42 +105,65 @@ const targetsOf = ({ queries, instant }: PanelSpec): Builder<Dataquery>[] =>
     return instant ? query.instant() : query.range()
   })
 
+const property = (id: string, value: unknown): DynamicConfigValue => ({ id, value })
+const inColour = (colour: string): DynamicConfigValue => property('color', { mode: 'fixed', fixedColor: colour })
+
+const legend = (): Builder<common.VizLegendOptions> =>
+  new common.VizLegendOptionsBuilder()
+    .displayMode(LegendDisplayMode.List)
+    .placement(LegendPlacement.Bottom)
+    .showLegend(true)
+    .calcs([])
+
 /** Over time. */
-export function graph(spec: PanelSpec): Builder<Panel> {
-  const marked = spec.alert !== undefined || spec.line !== undefined
+export function graph(spec: Graph): Builder<Panel> {
+  const lines = Object.values(linesOf(spec))
   const panel = new timeseries.PanelBuilder()
     .title(spec.title)
     .description(describe(spec))
     .datasource(datasource)
     .unit(spec.unit)
-    .min(0)
     .height(8)
     .span(spec.width ?? 8)
-    .targets(targetsOf(spec))
     .thresholds(configOf(spec))
     .thresholdsStyle(
       new common.GraphThresholdsStyleConfigBuilder().mode(
-        marked ? GraphThresholdsStyleMode.Dashed : GraphThresholdsStyleMode.Off,
+        lines.length > 0 ? GraphThresholdsStyleMode.Dashed : GraphThresholdsStyleMode.Off,
       ),
     )
-    .legend(
-      new common.VizLegendOptionsBuilder()
-        .displayMode(LegendDisplayMode.List)
-        .placement(LegendPlacement.Bottom)
-        .showLegend(true)
-        .calcs([]),
-    )
+    .legend(legend())
     .tooltip(new common.VizTooltipOptionsBuilder().mode(TooltipDisplayMode.Multi).sort(SortOrder.Descending))
     .lineWidth(1)
     .fillOpacity(spec.stacked ? 30 : 5)
     .showPoints(VisibilityMode.Never)
+  // Zero is no magnitude.
+  if (spec.logarithmic)
+    panel.scaleDistribution(new common.ScaleDistributionConfigBuilder().type(common.ScaleDistribution.Log).log(10))
+  else panel.min(0)
   if (spec.max !== undefined) panel.max(spec.max)
+  else if (!spec.logarithmic) panel.axisSoftMax(spec.reaches ?? reach[spec.unit])
   if (spec.stacked) panel.stacking(new common.StackingConfigBuilder().mode(StackingMode.Normal).group('A'))
+  const promised: Asked['queries'] = spec.promise === undefined ? {} : { promise: `vector(${spec.promise})` }
+  const queries = { ...spec.queries, ...promised }
+  panel.targets(targetsOf(queries))
+  const legends = Object.keys(queries)
+  for (const [name, colour] of legends.flatMap(coloursOf)) panel.overrideByName(name, [inColour(colour)])
+  if (spec.promise !== undefined)
+    panel.overrideByName('promise', [
+      property('custom.lineStyle', { fill: 'dash', dash: [10, 10] }),
+      property('custom.fillOpacity', 0),
+    ])
+  // Of several, those that are always zero are only in the way.
+  if (legends.length > 1 || legends.some((name) => name.includes('{{')))
+    panel.withOverride({
+      matcher: { id: 'byValue', options: { reducer: 'allIsZero', op: 'gte', value: 0 } },
+      properties: [property('custom.hideFrom', { legend: true, tooltip: true, viz: false })],
+    })
   return panel
 }
 
 /** The last value, large. */
-export function figure(spec: PanelSpec): Builder<Panel> {
+export function figure(spec: Figure): Builder<Panel> {
   const panel = new stat.PanelBuilder()
     .title(spec.title)
     .description(describe(spec))
@@ -127,73 +171,95 @@ export function figure(spec: PanelSpec): Builder<Panel> {
     .unit(spec.unit)
     .height(5)
     .span(spec.width ?? 6)
-    .targets(targetsOf(spec))
+    .targets(targetsOf(spec.queries, spec.instant))
     .thresholds(configOf(spec))
     .colorMode(common.BigValueColorMode.Value)
     .graphMode(common.BigValueGraphMode.Area)
     .reduceOptions(new common.ReduceDataOptionsBuilder().calcs(['lastNotNull']))
   if (spec.max !== undefined) panel.max(spec.max)
+  for (const name of spec.durations ?? [])
+    panel.overrideByName(name, [property('unit', 'dtdurations'), inColour('text')])
   return panel
 }
 
-export interface RowSpec {
-  readonly title: string
-  readonly panels: readonly Builder<Panel>[]
+const mapping = (states: readonly (readonly [string, string])[]): ValueMapping => ({
+  type: MappingType.ValueToText,
+  options: Object.fromEntries(states.map(([text, color], index) => [String(index), { text, color, index }])),
+})
+
+interface States extends Asked {
+  /** What 0, 1 and 2 mean, and their colours; and of one series, by its name, something else. */
+  readonly states: readonly (readonly [string, string])[]
+  readonly but?: Readonly<Record<string, readonly (readonly [string, string])[]>>
 }
 
-export interface DashboardSpec {
-  readonly uid: string
-  readonly title: string
-  readonly description: string
-  readonly rows: readonly RowSpec[]
-  /** Marks in time: name, colour, and the tags that Grafana's own annotations carry. */
-  readonly marks?: readonly { readonly name: string; readonly color: string; readonly tags: readonly string[] }[]
+/** What was on, and when. Of an interval the worst is shown, or what was short would be lost. */
+export function timeline(spec: States): Builder<Panel> {
+  const panel = new statetimeline.PanelBuilder()
+    .title(spec.title)
+    .description(spec.what)
+    .datasource(datasource)
+    .unit('none')
+    .height(8)
+    .span(spec.width ?? 8)
+    .targets(targetsOf(spec.queries))
+    .thresholds(new ThresholdsConfigBuilder().mode(ThresholdsMode.Absolute).steps([step(null, level.good)]))
+    .mappings([mapping(spec.states)])
+    .legend(legend())
+    .mergeValues(true)
+    .showValue(VisibilityMode.Auto)
+    .lineWidth(0)
+    .fillOpacity(80)
+  for (const [name, states] of Object.entries(spec.but ?? {}))
+    panel.overrideByName(name, [property('mappings', [mapping(states)])])
+  return panel
 }
 
-const grafanaItself = { type: 'grafana', uid: '-- Grafana --' }
-
-function mark({ name, color, tags }: NonNullable<DashboardSpec['marks']>[number]): AnnotationQueryBuilder {
-  const target = { type: 'tags', tags: [...tags], matchAny: false, limit: 100 }
-  return new AnnotationQueryBuilder()
-    .name(name)
-    .datasource(grafanaItself)
-    .enable(true)
-    .iconColor(color)
-    .target({ build: () => ({ ...target, _implementsDataqueryVariant: () => undefined }) })
+interface Alerts extends Said {
+  /** Gives a series for each that rings, and since when (Unix time, in ms). */
+  readonly expr: string
+  /** Where the runbook has a heading for each. */
+  readonly runbook: string
 }
 
-// eslint-disable-next-line @typescript-eslint/no-deprecated
-export function dashboard({ uid, title, description, rows, marks = [] }: DashboardSpec): DashboardBuilder {
-  // eslint-disable-next-line @typescript-eslint/no-deprecated
-  const built = new DashboardBuilder(title)
-    .uid(uid)
-    .description(description)
-    .tags(['quicklink'])
-    .readonly()
-    .tooltip(DashboardCursorSync.Crosshair)
-    .time({ from: 'now-3h', to: 'now' })
-    .timezone('browser')
-    .refresh('30s')
-    .withVariable(
-      new DatasourceVariableBuilder('datasource').label('Data source').type('prometheus').current(provisioned),
-    )
-    .link(
-      new DashboardLinkBuilder('QuickLink')
-        .type(DashboardLinkType.Dashboards)
-        .tags(['quicklink'])
-        .asDropdown(false)
-        .keepTime(true)
-        .includeVars(true),
-    )
-    .annotations(marks.map(mark))
-  // Given here, because Grafana would count anew at every change, and links to panels would break.
-  let id = 0
-  for (const row of rows) {
-    built.withRow(new RowBuilder(row.title).id(++id))
-    for (const panel of row.panels) {
-      const numbered = { ...panel.build(), id: ++id }
-      built.withPanel({ build: () => numbered })
-    }
-  }
-  return built
+/** What rings: how bad, which, since when, and a link to its heading in the runbook. */
+export function alerts(spec: Alerts): Builder<Panel> {
+  const query = new DataqueryBuilder().refId('A').datasource(datasource).expr(spec.expr)
+  const severities = [['critical', level.critical], ['warning', level.warning]] as const // prettier-ignore
+  const columns = ['severity', 'alertname', 'Value', 'instance', 'task', 'window']
+  const names = { severity: 'Severity', alertname: 'Alert', Value: 'Since', instance: 'Of', task: 'Task', window: 'Window' } // prettier-ignore
+  return new table.PanelBuilder()
+    .title(spec.title)
+    .description(spec.what)
+    .datasource(datasource)
+    .unit('none')
+    .height(5)
+    .span(spec.width ?? 8)
+    .targets([query.format(PromQueryFormat.Table).instant()])
+    .noValue('Nothing rings.')
+    .withTransformation({
+      id: 'organize',
+      options: {
+        excludeByName: { Time: true, __name__: true, job: true },
+        indexByName: Object.fromEntries(columns.map((name, i) => [name, i])),
+        renameByName: names,
+      },
+    })
+    .sortBy([new common.TableSortByFieldStateBuilder().displayName(names.severity).desc(false)])
+    .overrideByName(names.severity, [
+      property('mappings', [
+        {
+          type: MappingType.ValueToText,
+          options: Object.fromEntries(severities.map(([text, color], index) => [text, { text, color, index }])),
+        },
+      ]),
+      property('custom.cellOptions', { type: 'color-text' }),
+      property('custom.width', 80),
+    ])
+    .overrideByName(names.alertname, [
+      property('links', [
+        { title: 'Open the runbook', url: `${spec.runbook}#\${__data.fields.Alert}`, targetBlank: true },
+      ]),
+    ])
+    .overrideByName(names.Value, [property('unit', 'dateTimeFromNow'), property('custom.width', 120)])
 }

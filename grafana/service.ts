@@ -1,10 +1,8 @@
 // Dashboard 1: is the service well? Rows in the order of a request's path.
-import { dashboard, figure, graph } from './panels.ts'
-
-const rate = (metric: string, labels = ''): string => `rate(${metric}${labels}[$__rate_interval])`
-const sum = (metric: string, labels = ''): string => `sum(${rate(metric, labels)})`
-const quantile = (q: number, metric: string, labels = ''): string =>
-  `histogram_quantile(${q}, sum by (le) (${rate(`${metric}_bucket`, labels)}))`
+import { dashboard } from './dashboard.ts'
+import { alerts, figure, graph, timeline } from './panels.ts'
+import { breakersAndTrust, increase, quantile, sum, sumBy, worst } from './queries.ts'
+import { burnRates } from './thresholds.ts'
 
 const requests = `(${sum('quicklink_cache_hit_total')} + ${sum('quicklink_cache_miss_total')})`
 const lookups = sum('quicklink_lookups_total')
@@ -21,41 +19,57 @@ export const service = dashboard({
           title: 'Redirects',
           what: 'Far below the usual: look at the proxy and DNS in front. Far above: see the cache hit rate.',
           unit: 'reqps',
+          width: 3,
           queries: { 'all answers': sum('quicklink_redirects_total') },
-        }),
-        figure({
-          title: 'Allowance left',
-          what: "What is left of the 30 days' 0.1 %. Near 0: leave risky changes for later. Below 0: the promise is broken; find the tier that is slow or fails.",
-          unit: 'percentunit',
-          max: 1,
-          floor: 0,
-          queries: { left: '1 - quicklink:redirect_bad:ratio30d / 0.001' },
         }),
         figure({
           title: 'Workers serving',
           what: 'Those that answered lately; one per core and replica. Fewer: a worker died or hangs; make logs says why. Alert: QuickLinkNoWorkers.',
           unit: 'none',
+          width: 3,
           queries: { workers: 'sum(quicklink_workers_serving)' },
         }),
         figure({
+          title: 'Allowance left',
+          what: "What is left of the 30 days' 0.1 %, and of how much of the 30 days is known. Near 0: leave risky changes for later. Below 0: the promise is broken; find the tier that is slow or fails.",
+          unit: 'percentunit',
+          width: 5,
+          max: 1,
+          floor: 0,
+          durations: ['known'],
+          queries: {
+            left: 'quicklink:redirect_allowance_left:ratio30d',
+            known: 'quicklink:redirects_known:seconds30d',
+          },
+        }),
+        figure({
+          title: 'Bad redirects left',
+          what: 'How many more may be slow or fail before the 0.1 % of 30 days are used up, if the traffic stays as it was so far.',
+          unit: 'short',
+          width: 4,
+          floor: 0,
+          queries: { left: 'quicklink:redirect_bad_left:count30d' },
+        }),
+        alerts({
           title: 'Alerts firing',
-          what: 'More than 0: open the runbook at the heading that has the name of the alert.',
-          unit: 'none',
-          line: 1,
-          queries: { firing: 'count(ALERTS{alertstate="firing",alertname=~"QuickLink.*"}) or vector(0)' },
+          what: 'Empty is good. A name leads to its heading in the runbook.',
+          width: 9,
+          expr: '(ALERTS_FOR_STATE{alertname=~"QuickLink.*"} and ignoring(alertstate) ALERTS{alertstate="firing"}) * 1000',
+          runbook: '/public/runbook.html',
         }),
         graph({
           title: 'Answers by status',
           what: '503: nobody could say, see Redis and Postgres below. Many 404: a scan, see the absent codes. 429: see the dashboard of the limits.',
           unit: 'reqps',
           stacked: true,
-          queries: { '{{status}}': `sum by (status) (${rate('quicklink_redirects_total')})` },
+          queries: { '{{status}}': sumBy('status', 'quicklink_redirects_total') },
         }),
         graph({
           title: 'Latency',
-          what: 'From the request being read to its answer being written; the line is the promise. p999 alone high: cold links, see Postgres. All high: the event loop, see the processes.',
+          what: 'From the request being read to its answer being written; the dashed line is the promise. p999 alone high: cold links, see Postgres. All high: the event loop, see the processes.',
           unit: 's',
-          line: 0.1,
+          logarithmic: true,
+          promise: 0.1,
           queries: {
             p50: quantile(0.5, 'quicklink_redirect_duration_seconds'),
             p99: quantile(0.99, 'quicklink_redirect_duration_seconds'),
@@ -64,49 +78,62 @@ export const service = dashboard({
         }),
         graph({
           title: 'Answered 503',
-          what: 'Users see these. Which tier failed is below; which bound was reached is on the dashboard of the limits. Alert: QuickLinkUnavailableAnswers.',
+          what: 'Users see these. Which tier failed is below; which bound was reached is on the dashboard of the limits.',
           unit: 'percentunit',
-          line: 0.01,
+          alert: 'QuickLinkUnavailableAnswers',
+          reaches: 0.015,
           queries: {
             'share of 503': `${sum('quicklink_redirects_total', '{status="503"}')} / ${sum('quicklink_redirects_total')}`,
           },
+        }),
+        timeline({
+          title: 'Breakers, and trust in Redis',
+          what: 'Open: it fails, and nobody waits for it; Redis is tried again every 30 s, Postgres every second. Not trusted: Postgres is asked instead, see the age of trust. Alerts: QuickLinkRedisDown, QuickLinkPostgresDown.',
+          ...breakersAndTrust,
         }),
         graph({
           title: 'Left to node:http by the front door',
           what: 'Requests that cost twice, as a share of all redirects; those of the API are meant for it. Above 5 %: unrecognised is a field that the grammar does not take, partial a sender that cuts requests.',
           unit: 'percentunit',
+          warning: 0.05,
+          reaches: 0.06,
           queries: {
-            '{{reason}}': `sum by (reason) (${rate('quicklink_front_door_handovers_total', '{reason!="api"}')}) / on() group_left() ${sum('quicklink_redirects_total')}`,
+            '{{reason}}': `${sumBy('reason', 'quicklink_front_door_handovers_total', '{reason!="api"}')} / on() group_left() ${sum('quicklink_redirects_total')}`,
           },
         }),
         graph({
-          title: 'Burn rate',
-          what: 'At 1 the allowance of the month lasts exactly a month; at 14.4 an hour uses up 2 % of it. Alert: QuickLinkRedirectSloBurn.',
-          unit: 'none',
-          line: 14.4,
+          title: 'Burn rate, of what rings',
+          what: "How fast the month's 0.1 % is used up, over each window and as a share of what rings there: above the line it will. Alert: QuickLinkRedirectSloBurn.",
+          unit: 'percentunit',
+          critical: 1,
+          reaches: 1.2,
           queries: Object.fromEntries(
-            ['1h', '6h', '1d', '3d'].map((window) => [window, `quicklink:redirect_bad:ratio${window} / 0.001`]),
+            Object.entries(burnRates).map(([window, rate]) => [
+              window,
+              `quicklink:redirect_bad:ratio${window} / (${rate} * 0.001)`,
+            ]),
           ),
         }),
         graph({
           title: 'Processes: processor',
           what: 'All workers together, in cores. At WORKERS the machine is full: add cores or a replica.',
           unit: 'none',
-          queries: { '{{instance}}': `sum by (instance) (${rate('process_cpu_seconds_total', '{job="quicklink"}')})` },
+          queries: { '{{instance}}': sumBy('instance', 'process_cpu_seconds_total', '{job="quicklink"}') },
         }),
         graph({
           title: 'Processes: event loop lag',
           what: 'How long a request waits before anybody looks at it. Above some ms: too few cores, or one slow synchronous step.',
           unit: 's',
-          queries: { p99: 'max(nodejs_eventloop_lag_p99_seconds{job="quicklink"})' },
+          // What is measured is how long a timer of 10 ms takes.
+          queries: { p99: 'clamp_min(max(nodejs_eventloop_lag_p99_seconds{job="quicklink"}) - 0.01, 0)' },
         }),
         graph({
           title: 'Workers replaced, log lines dropped',
           what: 'Both are 0 on a usual day. Workers: the log says how they ended. Lines: who reads the log is slow, or its disk full. Alerts: QuickLinkWorkersRestarting, QuickLinkLogDropped.',
           unit: 'none',
           queries: {
-            workers: 'sum(increase(quicklink_worker_restarts_total[$__rate_interval]))',
-            lines: 'sum(increase(quicklink_log_dropped_total[$__rate_interval]))',
+            workers: increase('quicklink_worker_restarts_total'),
+            lines: increase('quicklink_log_dropped_total'),
           },
         }),
       ],
@@ -128,7 +155,7 @@ export const service = dashboard({
           unit: 'reqps',
           stacked: true,
           queries: {
-            '{{tier}}': `sum by (tier) (${rate('quicklink_cache_hit_total')})`,
+            '{{tier}}': sumBy('tier', 'quicklink_cache_hit_total'),
             postgres: sum('quicklink_cache_miss_total'),
           },
         }),
@@ -137,7 +164,7 @@ export const service = dashboard({
           what: 'One per code and process, however many ask. stale: Postgres is away and old answers are served. none: nobody could say, a 503.',
           unit: 'ops',
           stacked: true,
-          queries: { '{{source}}': `sum by (source) (${rate('quicklink_lookups_total')})` },
+          queries: { '{{source}}': sumBy('source', 'quicklink_lookups_total') },
         }),
         graph({
           title: 'Vouched for',
@@ -158,6 +185,7 @@ export const service = dashboard({
           what: 'At 50 ms a lookup goes to Postgres instead. High: compare with redis-cli --latency; lower there means network or a busy event loop.',
           unit: 's',
           alert: 'QuickLinkRedisLatencyHigh',
+          reaches: 0.006,
           queries: {
             p50: quantile(0.5, 'redis_command_duration_seconds', '{command="get"}'),
             p99: quantile(0.99, 'redis_command_duration_seconds', '{command="get"}'),
@@ -168,9 +196,10 @@ export const service = dashboard({
           what: 'error and open: Redis is away. timeout: it is slow. untrusted: it was not proved fresh, see the last pass. Watch the Postgres pool meanwhile.',
           unit: 'percentunit',
           alert: 'QuickLinkDbFallbackHigh',
+          reaches: 0.12,
           queries: {
             all: `${sum('quicklink_db_fallback_total')} / ${lookups}`,
-            '{{reason}}': `sum by (reason) (${rate('quicklink_db_fallback_total')}) / on() group_left() ${lookups}`,
+            '{{reason}}': `${sumBy('reason', 'quicklink_db_fallback_total')} / on() group_left() ${lookups}`,
           },
         }),
         graph({
@@ -186,6 +215,7 @@ export const service = dashboard({
           what: 'Links that are pushed out and, if asked for again, cost a query. Raise maxmemory if the hit rate falls with it.',
           unit: 'cpm',
           alert: 'QuickLinkEvictionsHigh',
+          reaches: 120,
           queries: { evicted: `${sum('redis_evicted_keys_total')} * 60` },
         }),
         graph({
@@ -196,24 +226,19 @@ export const service = dashboard({
           queries: { 'absent codes': 'max(quicklink_negative_cache_keys)' },
         }),
         graph({
-          title: 'Breaker of Redis',
-          what: '1 in the state that it is in. Open: Redis fails; look at it with redis-cli ping. It is tried again every 30 s. Alert: QuickLinkRedisDown.',
-          unit: 'none',
-          max: 1,
-          queries: { '{{state}}': 'max by (state) (quicklink_breaker_state{dependency="redis"})' },
-        }),
-        graph({
           title: 'Since Redis was last made fresh',
-          what: 'Below 0.8 s it is believed. Growing: passes fail; they need Redis and Postgres, and a Redis that takes writes. Alert: QuickLinkRedisUntrusted.',
+          what: 'Below 0.8 s it is believed. Growing: passes fail; they need Redis and Postgres, and a Redis that takes writes.',
           unit: 's',
-          line: 5,
-          queries: { 'age of trust': 'max(quicklink_trust_age_seconds)' },
+          alert: 'QuickLinkRedisUntrusted',
+          reaches: 1,
+          queries: { 'age of trust': `max(${worst('quicklink_trust_age_seconds')})` },
         }),
         graph({
           title: 'From a change to its application',
-          what: 'A disabled link is gone within a second: the line. Above it: passes are late, look at Postgres and at the age of trust.',
+          what: 'A disabled link is gone within a second: the dashed line. Above it: passes are late, look at Postgres and at the age of trust.',
           unit: 's',
-          line: 1,
+          logarithmic: true,
+          promise: 1,
           queries: {
             p50: quantile(0.5, 'quicklink_invalidation_delay_seconds'),
             p99: quantile(0.99, 'quicklink_invalidation_delay_seconds'),
@@ -221,10 +246,10 @@ export const service = dashboard({
         }),
         graph({
           title: 'Wrong answers that the checker found',
-          what: 'Must be 0. Above: keep the log line, and invalidate the code (POST /api/v1/cache/invalidate). Alert: QuickLinkStaleAnswers.',
+          what: 'Must be 0. Above: keep the log line, and invalidate the code (POST /api/v1/cache/invalidate).',
           unit: 'short',
-          line: 1,
-          queries: { found: 'sum(increase(quicklink_stale_answers_found_total[$__rate_interval]))' },
+          alert: 'QuickLinkStaleAnswers',
+          queries: { found: increase('quicklink_stale_answers_found_total') },
         }),
       ],
     },
@@ -236,13 +261,6 @@ export const service = dashboard({
           what: 'waiting above 0 for long: Postgres is slow, or falls behind; see its transactions and what it waits for (pg_stat_activity).',
           unit: 'short',
           queries: { '{{state}}': 'sum by (state) (quicklink_db_pool)' },
-        }),
-        graph({
-          title: 'Breaker of Postgres',
-          what: '1 in the state that it is in. Open: Postgres fails or answers later than 100 ms; it is tried again every second. Alert: QuickLinkPostgresDown.',
-          unit: 'none',
-          max: 1,
-          queries: { '{{state}}': 'max by (state) (quicklink_breaker_state{dependency="postgres"})' },
         }),
         graph({
           title: 'Codes in one lookup',
@@ -258,8 +276,8 @@ export const service = dashboard({
           what: 'Rolled back ones that grow with nothing else: look for errors in make logs.',
           unit: 'ops',
           queries: {
-            committed: sum('pg_stat_database_xact_commit', '{datname!~"template.*|postgres"}'),
-            'rolled back': sum('pg_stat_database_xact_rollback', '{datname!~"template.*|postgres"}'),
+            committed: 'quicklink:postgres_commits:rate1m',
+            'rolled back': 'quicklink:postgres_rollbacks:rate1m',
           },
         }),
         graph({
@@ -274,9 +292,7 @@ export const service = dashboard({
           what: 'Blocks that Postgres did not read from disk. Low for long: raise shared_buffers, or the machine is too small.',
           unit: 'percentunit',
           max: 1,
-          queries: {
-            'from memory': `${sum('pg_stat_database_blks_hit')} / (${sum('pg_stat_database_blks_hit')} + ${sum('pg_stat_database_blks_read')})`,
-          },
+          queries: { 'from memory': 'quicklink:postgres_from_memory:ratio1m' },
         }),
       ],
     },

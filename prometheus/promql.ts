@@ -21,7 +21,7 @@ export function rulesIn(file: string): Rule[] {
 }
 
 const words = new Set(
-  'sum min max avg count rate increase histogram_quantile clamp_max vector absent max_over_time avg_over_time or and unless on by bool group_left'.split(
+  'sum min max avg count rate increase histogram_quantile clamp_max clamp_min vector absent count_over_time max_over_time avg_over_time or and unless on by bool group_left'.split(
     ' ',
   ),
 )
