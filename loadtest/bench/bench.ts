@@ -9,7 +9,7 @@ import { readBuild } from '../../server/telemetry/build.ts'
 import { total } from '../measure/ops.ts'
 import { countReads } from '../measure/redis-pipe.ts'
 import { doubtsOfSpeed, watchMachine } from '../measure/machine.ts'
-import { drawCharts } from '../report/chart.ts'
+import { picture } from '../report/plot.ts'
 import type { Check, Report } from '../report/report.ts'
 import { choiceFrom, choicesFrom, command, numberFrom } from '../report/told.ts'
 import { markdown, writeReport } from '../report/write.ts'
@@ -148,7 +148,7 @@ function write(report: Report): void {
   // docs/PERFORMANCE.md quotes and shows the newest full one.
   const results = new URL('../results/', import.meta.url)
   writeFileSync(new URL(`${report.at.slice(0, 10)}-${report.commit}.md`, results), markdown(report))
-  writeFileSync(new URL('latency.svg', results), drawCharts(report.charts))
+  writeFileSync(new URL('latency.svg', results), picture(...report.charts.map((chart) => ({ charts: [chart] }))))
 }
 
 /** What costs more than it should is said, and no failure: that is for bench-guard to say, which looks twice. */

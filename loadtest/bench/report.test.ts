@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { drawChart } from '../report/chart.ts'
+import { picture } from '../report/plot.ts'
 import { compareReports } from '../report/compare.ts'
 import { short } from '../report/text.ts'
 import { markdown } from '../report/write.ts'
@@ -88,7 +88,7 @@ test('a plot for each of what comes has a curve for each percentile, against the
     ['hot: one link, p99.9', [[50_000, 4], [90_000, 4]]],
   ]) // prettier-ignore
   expect(cold?.series).toHaveLength(3)
-  expect(drawChart(hot!)).toContain('>90,000 /s<')
+  expect(picture({ charts: [hot!] }, { charts: [cold!] })).toContain('>90,000 /s<')
 })
 
 test('the knee is the highest rate before the first at which people wait or are not answered', () => {

@@ -9,6 +9,7 @@ import { openStand, type BenchServer, type Stand } from '../bench/stand.ts'
 import type { Report } from '../report/report.ts'
 import { faults, startBrokenProxy, type Fault } from './broken-proxy.stub.ts'
 import { findK6 } from './k6-program.ts'
+import { quick } from './quick.ts'
 import { runScenario } from './run.ts'
 import { scenarios } from './scenarios.ts'
 import { openTarget, type Target } from './target.ts'
@@ -21,11 +22,11 @@ let server: BenchServer
 let target: Target
 const said: string[] = []
 
-async function run(name: string, url: string): Promise<Report> {
-  const settings = { RATE: '150', SCAN_RATE: '150', WRITE_RATE: '20', TIMES: '2', SECONDS: '3', WARM_UP_S: '1' }
+async function run(name: string, url: string, recoveryS = 1): Promise<Report> {
+  const settings = { RATE: '150', SCAN_RATE: '150', WRITE_RATE: '20', TIMES: '2', SECONDS: '3', WARM_UP_S: '1', RECOVERY_S: String(recoveryS) }
   const order = { name, target, k6: findK6(false), links: 1100, seed: '1', url, settings }
   return runScenario(order, (line) => said.push(line))
-}
+} // prettier-ignore
 
 const broken = ({ checks }: Report): string[] => checks.filter(({ ok }) => !ok).map(({ claim }) => claim)
 
@@ -78,6 +79,31 @@ describe.skipIf(!hasK6)('with k6', () => {
     expect(broken(report).filter((claim) => claim.includes('answers'))).toEqual([])
     expect(report.tables.find(({ title }) => title === 'Who answered')?.rows).toHaveLength(1)
   })
+
+  test('quick tells rate, percentiles below a millisecond, and statuses', { timeout: 60_000 }, async () => {
+    const order = { name: 'quick', target, links: 1100, seed: '1', settings: { SECONDS: '2' } }
+    const { verdict, headline, figures } = await quick(order, (line) => said.push(line))
+    expect(verdict).toBe('PASS')
+    expect(headline).toMatch(
+      /^[\d,]+\/s: p50 [\d.]+ ms, p99 [\d.]+ ms, p99.9 [\d.]+ ms; [\d,]+ × 302; 0 wrong, 0 without an answer\.$/,
+    )
+    const value = (name: string): number => figures.find((each) => each.name === name)?.value ?? NaN
+    expect(value('p50')).toBeGreaterThan(0)
+    expect(value('p50')).toBeLessThanOrEqual(value('p99.9'))
+    expect(value('p50') % 1).not.toBe(0)
+  })
+
+  const back = 'Redis is back: it answers look-ups again after'
+
+  test(
+    'redis-down asks that Redis answers again: sooner than the breaker lets it, it does not',
+    { timeout: 90_000 },
+    async () => {
+      expect(broken(await run('redis-down', server.url, 1))).toContain(back)
+      const { checks } = await run('redis-down', server.url, 8)
+      expect(checks.find(({ claim }) => claim === back)).toMatchObject({ ok: true })
+    },
+  )
 
   test.each(pairs)('%s finds the fault: %s', { timeout: 60_000 }, async (name, fault) => {
     const proxy = await startBrokenProxy(server.url, fault)

@@ -1,9 +1,10 @@
 // The highest rate that keeps its promises: doubled until one is broken, halved in between, and the answer confirmed by a
 // longer run. Open loop, so that a server which cannot keep up is seen to be late.
-import { judge, type Check, type Report } from '../report/report.ts'
+import { judge, loadBeside, type Check, type Report } from '../report/report.ts'
 import { short } from '../report/text.ts'
 import { checksOf, doubtsOf } from './judge.ts'
 import { momentsOf, promisedPhases, type Measured } from './measured.ts'
+import type { Say } from './progress.ts'
 import { underLoad, withLinks, type Order } from './run.ts'
 import { cores, coresUsed, growth } from './sampler.ts'
 import { scenarios } from './scenarios.ts'
@@ -18,8 +19,12 @@ interface Tried {
   readonly measured: Measured
 }
 
-export async function findCapacity(order: Order, say: (line: string) => void): Promise<Report> {
+export async function findCapacity(order: Order, say: Say): Promise<Report> {
   const name = 'steady'
+  const before = loadBeside()
+  say(
+    `It doubles the rate from ${short(probe.fromRate)}/s on, ${probe.seconds} s each, halves it in between, and confirms what it found for ${probe.confirmS} s: two to five minutes.`,
+  )
   return withLinks(order, order.links, say, async (dataset) => {
     const tries: Tried[] = []
     const tryRate = async (rate: number, seconds: number): Promise<Tried> => {
@@ -36,7 +41,8 @@ export async function findCapacity(order: Order, say: (line: string) => void): P
       return once.kept ? once : tryRate(rate, seconds)
     }
     const best = await search(twice)
-    return capacityReport(order, dataset.links, tries, best)
+    const report = capacityReport(order, dataset.links, tries, best)
+    return { ...report, environment: { ...before, ...report.environment } }
   })
 }
 

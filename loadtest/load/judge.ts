@@ -4,7 +4,7 @@ import type { Check, Phase } from '../report/report.ts'
 import { percent, short } from '../report/text.ts'
 import type { Threshold } from './k6.ts'
 import { longestStallMs, momentsOf, promisedPhases, type Measured } from './measured.ts'
-import { cores, coresUsed, idleShare } from './sampler.ts'
+import { cores, coresTaken, idleShare, type Moment } from './sampler.ts'
 
 const claims: Readonly<Record<string, { what: string; unit: string }>> = {
   wrong_answers: { what: 'wrong answers', unit: '' },
@@ -54,8 +54,7 @@ export function excusesOf(measured: Measured): string[] {
     const [first, last] = [moments[0], moments.at(-1)]
     // Elsewhere, or in containers: nobody here knows what is QuickLink's.
     if (!first || !last || !('server' in last.cpu)) return []
-    const ours = Object.values(coresUsed(first, last)).reduce((sum, each) => sum + each, 0)
-    const others = cores * (1 - idleShare(first, last)) - ours
+    const others = coresTaken(first, last)['other programs'] ?? 0
     if (others <= mostByOthers * cores) return []
     return [`Other programs took ${short(others)} of ${cores} cores in ${phase.name}: run it again when they are done.`]
   })
@@ -124,11 +123,20 @@ export function doubtsOf(measured: Measured): string[] {
     const pairs = moments.slice(1).map((moment, n) => [moments[n]!, moment] as const)
     const busy = pairs.filter(([from, to]) => idleShare(from, to) < leastIdle)
     if (pairs.length === 0 || busy.length <= mostBusySeconds * pairs.length) continue
-    const used = coresUsed(moments[0]!, moments.at(-1)!)
-    const who = Object.entries(used).map(([name, of]) => `${name} ${short(of)}`).join(', ') // prettier-ignore
-    doubts.push(
-      `The machine was full in ${percent(busy.length / pairs.length)} of the seconds of ${phase.name} (cores: ${who}): lower RATE, or run k6 elsewhere.`,
-    )
+    doubts.push(`The machine was full in ${percent(busy.length / pairs.length)} of the seconds of ${phase.name}: ${whose(moments[0]!, moments.at(-1)!)}`) // prettier-ignore
   }
   return doubts
+}
+
+/** What to change depends on who took the most. */
+const remedies: Readonly<Record<string, string>> = {
+  generator: 'lower RATE, or run k6 on another machine (TARGET=…)',
+  'other programs': 'run it again when they are done',
+}
+
+export function whose(from: Moment, to: Moment): string {
+  const taken = Object.entries(coresTaken(from, to)).sort(([, a], [, b]) => b - a)
+  const most = taken[0]?.[0] ?? ''
+  const named = taken.map(([name, of]) => `${name === 'generator' ? 'k6' : name} ${of.toFixed(2)}`)
+  return `of ${cores} cores ${named.join(', ')}. Most of it was ${most === 'generator' ? 'the load generator itself' : most}: ${remedies[most] ?? 'lower RATE'}.`
 }

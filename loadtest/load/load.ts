@@ -1,13 +1,15 @@
 // make load NAME=steady: one scenario against a running QuickLink. Ends with 0 for PASS, 1 for FAIL, 2 for INCONCLUSIVE.
-// RATE, SECONDS, DATASET (links), SEED, ZIPF (exponent) change it; SHORT=yes is a short form, NAME=all every one.
+// RATE, SECONDS, DATASET (links), SEED, ZIPF (exponent), RECOVERY_S (redis-down) change it; SHORT=yes is a short form, NAME=all every one.
 import { Refusal } from '../../embedded/paths.ts'
 import { placesFrom } from '../../embedded/up.ts'
-import { annotate, regionOf } from '../report/grafana.ts'
+import { comparison, lastReport } from '../report/compare.ts'
+import { annotate, dashboardUrl, regionOf } from '../report/grafana.ts'
 import { exitCodes, type Report, type Verdict } from '../report/report.ts'
 import { writeReport } from '../report/write.ts'
 import { findCapacity } from './capacity.ts'
 import { linksIn } from './dataset.ts'
 import { findK6 } from './k6-program.ts'
+import { terminal } from './progress.ts'
 import { findGrafana, whileReceiving } from './publish.ts'
 import { quick } from './quick.ts'
 import { runScenario, type Order } from './run.ts'
@@ -17,10 +19,10 @@ import { findTarget, type Target } from './target.ts'
 
 const env = process.env
 const isShort = env['SHORT'] === 'yes'
-const say = (line: string): void => console.log(line)
+const say = terminal(process.stdout)
 
 /** What the scripts understand, as far as it is set. */
-const knobs = ['RATE', 'SECONDS', 'ZIPF', 'TIMES', 'SCAN_RATE', 'WRITE_RATE']
+const knobs = ['RATE', 'SECONDS', 'ZIPF', 'TIMES', 'SCAN_RATE', 'WRITE_RATE', 'RECOVERY_S']
 /** So little that two cores shared by everybody are not full. */
 const gently = { RATE: '400', SCAN_RATE: '200', WRITE_RATE: '5' }
 const others: Readonly<Record<string, string>> = {
@@ -37,7 +39,8 @@ function settingsFor(name: string): Record<string, string> {
   return { ...gently, ...(shortS === undefined ? {} : { SECONDS: String(shortS) }), ...given }
 }
 
-function tell({ verdict, name, reasons, checks }: Report): void {
+function tell({ verdict, name, headline, reasons, checks }: Report): void {
+  if (headline !== undefined) say(`  ${headline}`)
   for (const { claim, promised, measured, ok } of checks) {
     say(`  ${ok ? 'ok    ' : 'BROKEN'} ${claim}: ${measured} (${promised})`)
   }
@@ -56,12 +59,22 @@ async function load(name: string, target: Target): Promise<Verdict> {
     // The one in a container writes where Prometheus is.
     return 'K6_PROMETHEUS_RW_SERVER_URL' in withK6.k6.env ? whileReceiving(underWay) : underWay()
   }
-  const report = name === 'quick' ? await quick(order, say) : await run()
+  const made = name === 'quick' ? await quick(order, say) : await run()
+  const earlier = lastReport(name)
+  const report = earlier ? { ...made, tables: [...made.tables, comparison(made, earlier)] } : made
   tell(report)
-  say(`The report: ${writeReport(report)}/report.html\n`)
-  const grafana = await findGrafana(env, target.what === inDocker)
-  if (grafana !== undefined && !(await annotate(grafana, regionOf(report)))) say('Grafana did not take the annotation.')
+  const grafanaUrl = await marked(report, target)
+  say(`The report: ${writeReport({ ...report, grafanaUrl })}/report.html\n`)
   return report.verdict
+}
+
+/** In Grafana, where there is one: the dashboard that shows it. */
+async function marked(report: Report, target: Target): Promise<string | undefined> {
+  const grafana = await findGrafana(env, target.what === inDocker)
+  if (grafana === undefined) return undefined
+  if (await annotate(grafana, regionOf(report))) return dashboardUrl(grafana.url, report)
+  say('Grafana did not take the annotation.')
+  return undefined
 }
 
 /** For the short forms. What proves nothing is no failure: a wrong answer would have been one all the same. */

@@ -1,6 +1,6 @@
 // Redis goes away and comes back; with Postgres as it is, and with one that cannot carry what comes.
 import { setTimeout as pause } from 'node:timers/promises'
-import type { Check } from '../report/report.ts'
+import { checkOf, type Check } from '../report/report.ts'
 import { short } from '../report/text.ts'
 import { growthIn, secondsAt, type Measured } from './measured.ts'
 import { totalOf } from './sampler.ts'
@@ -23,11 +23,14 @@ export async function stopRedis({ target, phase, at, mark, note }: ScenarioConte
 }
 
 export function redisDownChecks(measured: Measured): Check[] {
-  const fault = phaseOf(measured, 'fault')
+  const [fault, recovery] = [phaseOf(measured, 'fault'), phaseOf(measured, 'recovery')]
   const fallbacks = growthIn(measured, fault, 'quicklink_db_fallback_total')
   if (Number.isNaN(fallbacks)) return []
-  return [{ claim: 'Redis was away: look-ups fell back to Postgres', promised: '> 0', measured: short(fallbacks), ok: fallbacks > 0 }] // prettier-ignore
-}
+  return [
+    { claim: 'Redis was away: look-ups fell back to Postgres', promised: '> 0', measured: short(fallbacks), ok: fallbacks > 0 },
+    checkOf('Redis is back: it answers look-ups again after', recoveryS(measured), { unit: 's', atMost: recovery.toS - recovery.fromS }, 'never'),
+  ]
+} // prettier-ignore
 
 /** Of each second, the part in which Postgres answers nobody about links, and so carries less than comes. */
 const busy = { ofS: 0.75, everyMs: 1000 }

@@ -2,13 +2,14 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { Refusal } from '../../embedded/paths.ts'
 import { watchStalls } from '../measure/stalls.ts'
-import type { Mark, Phase, Report } from '../report/report.ts'
+import { loadBeside, type Mark, type Phase, type Report } from '../report/report.ts'
 import { short } from '../report/text.ts'
-import { Answers, type Second } from './answers.ts'
+import { Answers } from './answers.ts'
 import { family, makeLinks, removeLinks, settled, type Dataset } from './dataset.ts'
 import { planOf, runK6 } from './k6.ts'
 import type { K6, K6Env } from './k6-program.ts'
 import { promisedPhases, secondsAt, type Measured } from './measured.ts'
+import { announcement, progress, type Say } from './progress.ts'
 import { startSampler } from './sampler.ts'
 import { recoveryS } from './redis-away.ts'
 import { scenarios } from './scenarios.ts'
@@ -28,16 +29,18 @@ export interface Order {
   readonly settings: K6Env
 }
 
-type Say = (line: string) => void
-
 export async function runScenario(order: Order, say: Say): Promise<Report> {
   const { name, links } = order
   const scenario = scenarios[name]!
   const { needs } = scenario
   if (needs !== undefined && order.target[needs.of] === undefined) throw new Refusal(`${name} needs ${needs.how}.`)
-  return withLinks(order, scenario.links ?? links, say, async (dataset) => {
+  const before = loadBeside()
+  const wanted = scenario.links ?? links
+  say(announcement(planOf(order.k6, name, envOf(order, { prefix: family, seed: order.seed, links: wanted })), wanted))
+  return withLinks(order, wanted, say, async (dataset) => {
     const measured = await underLoad(order, scenario, dataset, say)
-    return reportOf(measured, aboutOf(order, scenario, measured, dataset))
+    const about = aboutOf(order, scenario, measured, dataset)
+    return reportOf(measured, { ...about, environment: { ...before, ...about.environment } })
   })
 }
 
@@ -141,20 +144,5 @@ export async function underLoad(order: Order, scenario: Scenario, dataset: Datas
     over.abort()
     await Promise.all([sampler.stop(), stalls.stop()])
     for (const signal of signals) process.off(signal, interrupt)
-  }
-}
-
-const everyS = 5
-
-/** A line now and then: enough to see that it lives, and how. */
-function progress(say: Say): (second: Second) => void {
-  let wrong = 0
-  let failed = 0
-  return (second) => {
-    wrong += second.wrong
-    failed += second.failed
-    if (second.atS % everyS !== 0) return
-    const bad = wrong + failed === 0 ? 'all right' : `${wrong} wrong, ${failed} failed`
-    say(`${String(second.atS).padStart(5)} s  ${second.phase.padEnd(12)} ${String(second.answers).padStart(6)}/s  p99 ${short(second.p99Ms)} ms  ${bad}`) // prettier-ignore
   }
 }

@@ -58,6 +58,17 @@ export function coresUsed(from: Moment, to: Moment): Record<string, number> {
   )
 }
 
+/** All that kept the cores busy, by name: ours, and what nobody here has started. */
+export function coresTaken(from: Moment, to: Moment): Record<string, number> {
+  const ours = coresUsed(from, to)
+  const sum = Object.values(ours).reduce((all, each) => all + each, 0)
+  return { ...ours, [othersOf(to)]: Math.max(0, cores * (1 - idleShare(from, to)) - sum) }
+}
+
+/** What runs elsewhere, or in containers, cannot be told from the others. */
+export const othersOf = ({ cpu }: Moment): string =>
+  'server' in cpu ? 'other programs' : 'QuickLink in its containers and other programs'
+
 /** From 0 to 1, of the whole machine. */
 export const idleShare = (from: Moment, to: Moment): number =>
   (1000 * (to.idleS - from.idleS)) / Math.max(1, to.atMs - from.atMs) / cores

@@ -1,6 +1,8 @@
 // What was measured, as a report.
-import { makeReport, type Chart, type Check, type Figure, type Mark, type Phase, type Report, type Table } from '../report/report.ts' // prettier-ignore
+import { quartilesOf } from '../measure/stats.ts'
+import { makeReport, type Check, type Figure, type Phase, type Report, type Table } from '../report/report.ts'
 import { percent, short } from '../report/text.ts'
+import { chartsOf } from './charts.ts'
 import { checksOf, doubtsOf, excusesOf, isLatency, noFaultsOf, stallsOf } from './judge.ts'
 import {
   growthIn,
@@ -8,11 +10,10 @@ import {
   momentsOf,
   ownQuantileMs,
   promisedPhases,
-  secondsAt,
   tierShares,
   type Measured,
 } from './measured.ts'
-import { cores, coresUsed, growth, idleShare, totalOf, type Moment } from './sampler.ts'
+import { cores, coresTaken, growth, idleShare, othersOf } from './sampler.ts'
 
 export interface About {
   readonly name: string
@@ -39,7 +40,8 @@ export function reportOf(measured: Measured, { name, title, own, excuses = [], e
     at: new Date(measured.answers.beganMs).toISOString(),
     checks: all,
     phases,
-    marks: [...measured.marks, ...breakerMarks(measured)].sort((a, b) => a.atS - b.atS),
+    marks: measured.marks,
+    headline: headlineOf(measured, phases),
     figures: phases.flatMap((phase) => figuresOf(measured, phase)),
     charts: chartsOf(measured),
     tables: [latencyTable(measured, phases), tierTable(measured, phases), cpuTable(measured, phases)],
@@ -53,6 +55,20 @@ export function reportOf(measured: Measured, { name, title, own, excuses = [], e
   }
 }
 
+/** Of the worst phase, and of all. */
+function headlineOf(measured: Measured, phases: readonly Phase[]): string {
+  const groups = phases.flatMap(({ name }) => measured.answers.groupsOf(name))
+  const sum = (of: (group: (typeof groups)[number]) => number): number => groups.reduce((all, each) => all + of(each), 0)
+  const said = phases.flatMap(({ name, fromS, toS }) => {
+    const [visitors] = measured.answers.groupsOf(name, 'visitors')
+    if (visitors === undefined) return []
+    const { latencies } = visitors
+    const [p50, p99, p999] = [0.5, 0.99, 0.999].map((share) => short(latencies.quantile(share)))
+    return [`${phases.length > 1 ? `${name} ` : ''}${short(latencies.count / (toS - fromS))}/s, p50 ${p50} ms, p99 ${p99} ms, p99.9 ${p999} ms`]
+  })
+  return `${said.join('; ')}. Of ${short(sum(({ latencies }) => latencies.count))} answers ${sum(({ wrong }) => wrong)} were wrong and ${sum(({ failed }) => failed)} failed.`
+} // prettier-ignore
+
 /** What the server took for a request, all its processes together. */
 function cpuPerRequestUs(measured: Measured, phase: Phase): number {
   const moments = momentsOf(measured, phase)
@@ -65,9 +81,11 @@ function cpuPerRequestUs(measured: Measured, phase: Phase): number {
 function figuresOf(measured: Measured, phase: Phase): Figure[] {
   const [visitors] = measured.answers.groupsOf(phase.name, 'visitors')
   const { local, redis, postgres } = tierShares(measured, phase)
+  const within = measured.answers.seconds.filter(({ atS }) => atS >= phase.fromS && atS + 1 <= phase.toS)
+  const spread = quartilesOf(within.map(({ p99Ms }) => p99Ms))
   const figures: Figure[] = [
     { name: `${phase.name}: p50 of visitors`, value: visitors?.latencies.quantile(0.5) ?? NaN, unit: 'ms', better: 'less' },
-    { name: `${phase.name}: p99 of visitors`, value: visitors?.latencies.quantile(0.99) ?? NaN, unit: 'ms', better: 'less' },
+    { name: `${phase.name}: p99 of visitors`, value: visitors?.latencies.quantile(0.99) ?? NaN, unit: 'ms', better: 'less', ...(spread ? { spread } : {}) },
     { name: `${phase.name}: p99 by the server’s own clock, at most`, value: ownQuantileMs(measured, phase, 0.99), unit: 'ms', better: 'less' },
     { name: `${phase.name}: CPU of the server per redirect`, value: cpuPerRequestUs(measured, phase), unit: 'µs', better: 'less' },
     { name: `${phase.name}: answered by tier 1`, value: 100 * local, unit: '%', better: 'more' },
@@ -122,7 +140,8 @@ function tierTable(measured: Measured, phases: readonly Phase[]): Table {
 }
 
 function cpuTable(measured: Measured, phases: readonly Phase[]): Table {
-  const names = Object.keys(measured.moments[0]?.cpu ?? {})
+  const [began] = measured.moments
+  const names = began === undefined ? [] : [...Object.keys(began.cpu), othersOf(began)]
   return {
     title: 'CPU by phase',
     note: `Cores in use, of ${cores}. Generator is k6 with its checks. A stall is a time in which a program that wanted to run could not.`,
@@ -131,59 +150,8 @@ function cpuTable(measured: Measured, phases: readonly Phase[]): Table {
       const moments = momentsOf(measured, phase)
       const [first, last] = [moments[0], moments.at(-1)]
       if (!first || !last) return []
-      const used = coresUsed(first, last)
+      const used = coresTaken(first, last)
       return [[phase.name, ...names.map((name) => short(used[name] ?? NaN)), percent(idleShare(first, last)), short(longestStallMs(measured, phase)), short(cpuPerRequestUs(measured, phase))]]
     }),
   } // prettier-ignore
-}
-
-type Pair = readonly [Moment, Moment]
-
-function chartsOf(measured: Measured): Chart[] {
-  const { answers, moments } = measured
-  const pairs = moments.slice(1).map((moment, n): Pair => [moments[n]!, moment])
-  const inTime = pairs.filter(([, to]) => secondsAt(measured, to.atMs) >= 0)
-  const round = (value: number): number | null => (Number.isFinite(value) ? Number(value.toPrecision(4)) : null)
-  const bySecond = (name: string, of: (second: Answers) => number) => ({
-    name,
-    points: answers.seconds.map((second) => [second.atS, round(of(second))] as const),
-  })
-  const byMoment = (name: string, of: (from: Moment, to: Moment) => number) => ({
-    name,
-    points: inTime.map(([from, to]) => [round(secondsAt(measured, to.atMs)) ?? 0, round(of(from, to))] as const),
-  })
-  const rate = (name: string, labels?: Record<string, string>) => (from: Moment, to: Moment) =>
-    (1000 * growth(from, to, name, labels)) / (to.atMs - from.atMs)
-  const statuses = [...new Set(answers.seconds.flatMap((second) => Object.keys(second.statuses)))].sort()
-  const names = Object.keys(moments[0]?.cpu ?? {})
-  return [
-    { title: 'Latency of visitors', unit: 'ms', logarithmic: true, series: [bySecond('p50', (s) => s.p50Ms), bySecond('p99', (s) => s.p99Ms), bySecond('slowest', (s) => s.maxMs)] },
-    { title: 'Answers', unit: 'per second', series: [...statuses.map((status) => bySecond(status === '0' ? 'none' : status, (s) => s.statuses[status] ?? 0)), bySecond('wrong', (s) => s.wrong)] },
-    { title: 'Who answered', unit: 'per second', series: [byMoment('tier 1', rate('quicklink_cache_hit_total', { tier: 'local' })), byMoment('Redis', rate('quicklink_cache_hit_total', { tier: 'redis' })), byMoment('Postgres', rate('quicklink_cache_miss_total'))] },
-    { title: 'CPU', unit: 'cores', series: [...names.map((name) => byMoment(name, (from, to) => coresUsed(from, to)[name] ?? NaN)), byMoment('idle', (from, to) => cores * idleShare(from, to))] },
-    { title: 'Memory of the server', unit: 'MB', series: [{ name: 'resident', points: inTime.map(([, to]) => [round(secondsAt(measured, to.atMs)) ?? 0, round(totalOf(to, 'process_resident_memory_bytes') / 1e6)] as const) }] },
-  ] // prettier-ignore
-}
-
-type Answers = Measured['answers']['seconds'][number]
-
-const states = ['closed', 'open', 'half_open'] as const
-
-/** When a breaker changed, to the second. */
-function breakerMarks(measured: Measured): Mark[] {
-  const marks: Mark[] = []
-  for (const dependency of ['redis', 'postgres']) {
-    const stateOf = (moment: Moment): string =>
-      states.findLast((state) => totalOf(moment, 'quicklink_breaker_state', { dependency, state }) > 0) ?? 'closed'
-    for (const [n, moment] of measured.moments.entries()) {
-      const before = measured.moments[n - 1]
-      if (before === undefined || stateOf(before) === stateOf(moment)) continue
-      const name = dependency === 'redis' ? 'Redis' : 'Postgres'
-      marks.push({
-        atS: secondsAt(measured, moment.atMs),
-        what: `${name} breaker ${stateOf(moment).replace('_', ' ')}`,
-      })
-    }
-  }
-  return marks
 }

@@ -20,6 +20,12 @@ export function quantile(values: readonly number[], share: number): number {
   return sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? NaN
 }
 
+/** What half of them lie between; undefined: too few to say. */
+export function quartilesOf(values: readonly number[]): readonly [number, number] | undefined {
+  const finite = values.filter(Number.isFinite)
+  return finite.length < 4 ? undefined : [quantile(finite, 0.25), quantile(finite, 0.75)]
+}
+
 /** Whole microseconds; what is longer is in the last bucket. */
 const longestUs = 2_000_000
 

@@ -3,7 +3,7 @@ import { createServer, type Server } from 'node:http'
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { annotate, basic, regionOf } from './grafana.ts'
+import { annotate, basic, dashboardUrl, regionOf } from './grafana.ts'
 import type { Report } from './report.ts'
 
 let stub: Server
@@ -45,6 +45,14 @@ test('a run of a load test is a region, as long as its phases', () => {
     tags: ['quicklink', 'load', 'steady'],
     text: 'PASS: steady. A day.',
   })
+})
+
+test('the link leads to the dashboard of load and drills, at the time of the run', () => {
+  const { uid } = JSON.parse(readFileSync(new URL('../../grafana/dashboards/drills.json', import.meta.url), 'utf8')) as { uid: string } // prettier-ignore
+  const phases = [{ name: 'baseline', fromS: 0, toS: 60 }]
+  const [path, query] = dashboardUrl('https://grafana.example.org/', { at: '1970-01-01T00:01:00Z', phases }).split('?')
+  expect(path).toBe(`https://grafana.example.org/d/${uid}`)
+  expect(query).toBe('from=30000&to=150000')
 })
 
 test('a Grafana that refuses, or is not there, is no reason to stop', async () => {

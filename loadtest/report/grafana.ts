@@ -26,9 +26,23 @@ export async function annotate({ url, authorization }: Grafana, annotation: Anno
   return answer?.ok === true
 }
 
-/** The whole run. */
-export function regionOf({ kind, name, verdict, title, at, phases }: Report): Annotation {
+/** Unix time in ms. */
+function spanOf({ at, phases }: Pick<Report, 'at' | 'phases'>): { time: number; timeEnd: number } {
   const time = Date.parse(at)
-  const timeEnd = time + 1000 * Math.max(0, ...phases.map(({ toS }) => toS))
-  return { time, timeEnd, tags: ['quicklink', kind, name], text: `${verdict}: ${name}. ${title}` }
+  return { time, timeEnd: time + 1000 * Math.max(0, ...phases.map(({ toS }) => toS)) }
+}
+
+/** The whole run. */
+export const regionOf = (report: Report): Annotation => ({
+  ...spanOf(report),
+  tags: ['quicklink', report.kind, report.name],
+  text: `${report.verdict}: ${report.name}. ${report.title}`,
+})
+
+const aroundMs = 30_000
+
+/** Load and drills (grafana/drills.ts), at the time of the run and a little around it. */
+export function dashboardUrl(grafanaUrl: string, report: Pick<Report, 'at' | 'phases'>): string {
+  const { time, timeEnd } = spanOf(report)
+  return `${grafanaUrl.replace(/\/$/, '')}/d/quicklink-drills?from=${time - aroundMs}&to=${timeEnd + aroundMs}`
 }

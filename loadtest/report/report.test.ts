@@ -2,9 +2,9 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
-import { drawChart } from './chart.ts'
-import { compareReports, word } from './compare.ts'
+import { comparePage, compareReports, comparison, lastReport, word } from './compare.ts'
 import { html } from './html.ts'
+import { drawPlot, picture } from './plot.ts'
 
 import { judge, type Chart, type Check, type Figure, type Report } from './report.ts'
 import { markdown, writeReport } from './write.ts'
@@ -60,19 +60,56 @@ test('the verdict comes first, then why, then the checks', () => {
   expect(text.indexOf('## Checks')).toBeLessThan(text.indexOf('## Figures'))
 })
 
-test('the page needs no network, and text in it is text', () => {
-  const page = html(report)
-  expect(page).not.toMatch(/(src|href)=|@import|url\((?!#)|<script/)
+test('the page needs no network and no script, and text in it is text', () => {
+  const page = html({ ...report, grafanaUrl: 'https://grafana.example.org/d/x?from=1&to=2' })
+  const without = page.replace('<a href="https://grafana.example.org/d/x?from=1&amp;to=2">', '').replaceAll('xmlns="http://www.w3.org/2000/svg"', '') // prettier-ignore
+  expect(without).not.toMatch(/(src|href)=|@import|url\((?!#)|<script|https?:/)
   expect(page).toContain('By &lt;phase&gt;')
   expect(page.indexOf('FAIL')).toBeLessThan(page.indexOf('<svg'))
 })
 
-test('a chart shades its phases, names its series and marks, and leaves a gap where nothing was measured', () => {
-  const svg = drawChart(chart, report.phases, report.marks)
+test('what was expected comes before what was measured', () => {
+  const hypothesis = { title: 'Hypothesis', head: ['', ''], rows: [['fault', 'kill -9 of Redis']] }
+  const page = html({ ...report, hypothesis })
+  const order = ['<svg', '>Hypothesis<', '>Checks<', '>Figures<', '>By &lt;phase&gt;<', '>Environment<'].map((word) => page.indexOf(word)) // prettier-ignore
+  expect(order).toEqual(order.toSorted((a, b) => a - b))
+  expect(order[0]).toBeGreaterThan(0)
+})
+
+const plot = { charts: report.charts, phases: report.phases, marks: report.marks }
+
+test('a plot shades its phases, names its series and marks, and leaves a gap where nothing was measured', () => {
+  const svg = picture(plot)
   for (const word of ['baseline', 'fault', 'Redis refuses', 'p50', 'p99']) expect(svg).toContain(`>${word}<`)
-  expect(svg).toContain('#fbe3dc')
-  expect(svg).toContain('aria-label="Latency, in ms, over time"')
+  expect(svg).toContain('fill="var(--fault)"')
+  expect(svg).toContain('aria-label="Latency"')
   expect(svg).not.toContain('NaN')
+})
+
+test('one clock: what is called 0 is the fault, in the plot as in the timeline', () => {
+  const ticks = (svg: string): string[] => Array.from(svg.matchAll(/>(-?[\d.]+ s)</g), ([, text = '']) => text)
+  expect(ticks(picture(plot))).toContain('3 s')
+  expect(ticks(picture({ ...plot, originS: 1 }))).toEqual(expect.arrayContaining(['-1 s', '0 s', '2 s']))
+  expect(ticks(picture({ ...plot, originS: 1 }))).not.toContain('3 s')
+})
+
+test('lanes lie above each other: states with their times, limits that were promised', () => {
+  const spans = [{ fromX: 0, toX: 1, state: 'closed', tone: 'good' as const }, { fromX: 1, toX: 3, state: 'open', tone: 'bad' as const }] // prettier-ignore
+  const breaker = { title: 'Breakers', unit: '', series: [], states: [{ name: 'breaker of Redis', spans }] }
+  const promised = { ...chart, limits: [{ value: 200, what: 'p99 ≤ 200 ms', fromX: 1, toX: 3 }] }
+  const svg = drawPlot({ ...plot, charts: [promised, breaker] }, 'wide')
+  for (const word of ['p99 ≤ 200 ms', 'promised', 'breaker of Redis', 'closed', 'open']) expect(svg).toContain(`>${word}<`) // prettier-ignore
+  // Whoever points at second 1 is told what all lanes have there.
+  expect(svg).toMatch(/class="at">[^]*>p50 0.6 · p99 40<[^]*>open<[^]*<\/g><\/g>/)
+})
+
+test('labels of marks that are close to each other stand in rows of their own', () => {
+  const marks = ['fault', 'it landed', 'noticed'].map((what, n) => ({ atS: 1 + n / 50, what }))
+  const rows = (svg: string): (string | undefined)[] =>
+    marks.map(({ what }) => new RegExp(`y="([\\d.]+)">${what}<`).exec(svg)?.[1])
+  expect(new Set(rows(drawPlot({ ...plot, phases: [], marks }, 'wide'))).size).toBe(3)
+  const apart = marks.map(({ what }, n) => ({ atS: n, what }))
+  expect(new Set(rows(drawPlot({ ...plot, phases: [], marks: apart }, 'wide'))).size).toBe(1)
 })
 
 test('a report is three files in a folder of its own, and the JSON is all of it', () => {
@@ -100,6 +137,40 @@ test('a figure is worse when it moved the wrong way, beyond noise', () => {
   expect(text).toContain('| p99 | 10 ms | 20 ms | 2 | worse |')
   expect(text).toContain('| tier 1 | 90 % | 120 % | 1.33 | better |')
   expect(text).toContain('differ in more than the code: RATE.')
+})
+
+test('the seconds of a run are its noise, too: what lies within them is neither better nor worse', () => {
+  const p99 = (value: number, spread?: [number, number]): Figure => ({ name: '', unit: 'ms', value, better: 'less', ...(spread ? { spread } : {}) }) // prettier-ignore
+  expect(word(p99(5), p99(8))).toBe('worse')
+  expect(word(p99(5, [3, 7]), p99(8, [4, 9]))).toBe('the same')
+  expect(word(p99(5, [4, 6]), p99(20, [15, 22]))).toBe('worse')
+})
+
+test('a run is held against the newest one before it that has figures; not where they were told different things', () => {
+  const folder = mkdtempSync(join(dir, 'reports-'))
+  const at = (hour: number): string => `2030-01-02T0${hour}:00:00.000Z`
+  writeReport({ ...reportWith(10, 90), at: at(1) }, folder)
+  writeReport({ ...reportWith(30, 90), at: at(2) }, folder)
+  writeReport({ ...reportWith(30, 90), at: at(3), figures: [] }, folder)
+  const earlier = lastReport('hot-key', folder)
+  expect(earlier?.at).toBe(at(2))
+  expect(lastReport('steady', folder)).toBeUndefined()
+  const now = { ...reportWith(10, 90), environment: earlier!.environment }
+  expect(comparison(now, earlier!).rows).toEqual([
+    ['p99', '30 ms', '10 ms', 'better'],
+    ['tier 1', '90 %', '90 %', 'the same'],
+  ])
+  expect(html({ ...now, tables: [comparison(now, earlier!)] })).toContain('<td class="better">better</td>')
+  const other = comparison(reportWith(10, 90), earlier!)
+  expect(other.rows[0]).toEqual(['p99', '30 ms', '10 ms', ''])
+  expect(other.note).toContain('differ in more than the code: RATE.')
+})
+
+test('two runs side by side are a page: figures, and both in one plot', () => {
+  const page = comparePage(reportWith(10, 90), reportWith(20, 90))
+  expect(page).toContain('B is worse than A in 1 of 2 figures.')
+  expect(page).toContain('<td class="worse">worse</td>')
+  for (const name of ['A: p99', 'B: p99']) expect(page).toContain(`>${name}<`)
 })
 
 test('where each was repeated, a difference is one only beyond the spread of both, and beyond noise', () => {

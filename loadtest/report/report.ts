@@ -1,6 +1,6 @@
 // What a run says of itself, whoever made it (the bench, a load scenario or a drill), and how its verdict follows from its
 // checks. `make load-compare` reads reports of older commits: add fields, do not rename them.
-import { availableParallelism, cpus, release, totalmem, type } from 'node:os'
+import { availableParallelism, cpus, loadavg, release, totalmem, type } from 'node:os'
 import { readBuild } from '../../server/telemetry/build.ts'
 import { short } from './text.ts'
 
@@ -54,6 +54,27 @@ export interface Series {
   readonly name: string
   /** Seconds and value, in the order of time. Null: nothing was measured, and the line has a gap. */
   readonly points: readonly (readonly [number, number | null])[]
+  /** An area upon the areas before it: parts of a whole. */
+  readonly stacked?: boolean
+}
+
+/** What was promised of a chart's values, from where to where. */
+export interface Limit {
+  readonly value: number
+  readonly what: string
+  readonly fromX: number
+  readonly toX: number
+}
+
+/** What something was, over time: a breaker, an alert. */
+export interface States {
+  readonly name: string
+  readonly spans: readonly {
+    readonly fromX: number
+    readonly toX: number
+    readonly state: string
+    readonly tone: 'good' | 'warn' | 'bad'
+  }[]
 }
 
 export interface Chart {
@@ -61,9 +82,31 @@ export interface Chart {
   readonly unit: string
   /** Latencies want it: a stall would press everything else flat. Values of 0 have no place on it. */
   readonly logarithmic?: boolean
-  /** The unit of what the points lie at, where that is not the seconds of the run. */
+  /** The unit of what the points lie at, where that is not the seconds of the run; `percentile`: 2 is the 99th. */
   readonly against?: string
   readonly series: readonly Series[]
+  readonly limits?: readonly Limit[]
+  /** Instead of series. */
+  readonly states?: readonly States[]
+}
+
+/** Charts that share their seconds, above each other, with what happened meanwhile. */
+export interface Plot {
+  readonly charts: readonly Chart[]
+  readonly phases?: readonly Phase[]
+  readonly marks?: readonly Mark[]
+  /** The second of the run that is called 0: the fault. */
+  readonly originS?: number
+}
+
+/** One of several runs that a report sums up. */
+export interface Part {
+  readonly name: string
+  readonly verdict: Verdict
+  readonly headline: string
+  /** Its report, beside the folder of this one. */
+  readonly href: string
+  readonly plot: Plot
 }
 
 export interface Table {
@@ -81,6 +124,8 @@ export interface Figure {
   readonly unit: string
   /** Of the repetitions, of which the value is the median: the least and the most. */
   readonly range?: readonly [number, number]
+  /** Of a latency: between what its quieter and its worse seconds lie (quartiles). */
+  readonly spread?: readonly [number, number]
   /** Left out: neither is better, it only says what the run was like. */
   readonly better?: 'less' | 'more'
 }
@@ -94,6 +139,8 @@ export interface Report {
   readonly name: string
   /** One sentence: what was done to whom. */
   readonly title: string
+  /** What came of it, in one sentence with the figures that matter. */
+  readonly headline?: string | undefined
   /** ISO 8601, when the run began. */
   readonly at: string
   readonly commit: string
@@ -103,9 +150,16 @@ export interface Report {
   readonly checks: readonly Check[]
   readonly phases: readonly Phase[]
   readonly marks: readonly Mark[]
+  /** The second that is called 0 in plots, if not the first. */
+  readonly originS?: number | undefined
   readonly figures: readonly Figure[]
   readonly charts: readonly Chart[]
+  /** What was expected, before what was measured. */
+  readonly hypothesis?: Table | undefined
   readonly tables: readonly Table[]
+  readonly parts?: readonly Part[]
+  /** The dashboard of this time, where a Grafana that saw it is known to live on. */
+  readonly grafanaUrl?: string | undefined
   /** Machine, versions, configuration: what someone would need to run it again. */
   readonly environment: Readonly<Record<string, string | number>>
 }
@@ -153,9 +207,22 @@ export const makeReport = ({ doubts = [], certain = [], ...said }: Said): Report
 export const subtitle = ({ kind, title, at, commit }: Report): string =>
   `${title} ${kinds[kind]} of ${at.slice(0, 16).replace('T', ' ')} UTC, commit ${commit}.`
 
+/** On what it ran: no figure means anything without it. */
+export function machineLine({ environment }: Report): string {
+  const { CPU, memory, system, node, [loadBefore]: load } = environment
+  const parts = [CPU, memory, system, node === undefined ? undefined : `Node ${node}`, load === undefined ? undefined : `load before it ${load}`]
+  return parts.filter((part) => part !== undefined).join(', ')
+} // prettier-ignore
+
+const loadBefore = 'load before'
+
+/** Of the machine, before the run adds its own: how many programs wanted to run in the last minute. */
+export const loadBeside = (): Report['environment'] => ({ [loadBefore]: Number((loadavg()[0] ?? 0).toFixed(2)) })
+
 /** All that is a table, in the order of reading, for whoever lays it out. */
-export function sections({ checks, figures, tables, environment }: Report): Table[] {
+export function sections({ hypothesis, checks, figures, tables, environment }: Report): Table[] {
   const all: Table[] = [
+    ...(hypothesis ? [hypothesis] : []),
     {
       title: 'Checks',
       head: ['claim', 'promised', 'measured', ''],

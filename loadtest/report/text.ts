@@ -9,6 +9,10 @@ export function short(value: number): string {
 
 export const percent = (share: number): string => `${short(100 * share)} %`
 
+/** Of milliseconds, for a sentence. */
+export const duration = (ms: number): string =>
+  Math.abs(ms) < 1000 ? `${short(Math.round(ms))} ms` : `${short(ms / 1000)} s`
+
 const cell = (text: string | number): string => String(text).replaceAll('|', '\\|').replaceAll('\n', ' ')
 
 /** A table of Markdown, and an empty line. */
@@ -18,3 +22,7 @@ export const table = (head: readonly string[], rows: readonly (readonly (string 
   ...rows.map((row) => `| ${row.map(cell).join(' | ')} |`),
   '',
 ]
+
+/** As it stands in HTML and SVG. */
+export const escape = (text: string | number): string =>
+  String(text).replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;')

@@ -1,6 +1,6 @@
 // One run of a drill on a QuickLink that runs: baseline, fault, heal, after.
 import { setTimeout as pause } from 'node:timers/promises'
-import type { Check } from '../../report/report.ts'
+import { loadBeside, type Check } from '../../report/report.ts'
 import { watchAlerts, type Alerts, type Ringing } from './alerts.ts'
 import type { Appliance } from './appliance.ts'
 import { Doubt, type Drill, type DrillContext, type Mark, type Options, proven, secondsOf } from './drill.ts'
@@ -26,6 +26,7 @@ export class DrillRun {
   readonly doubts: string[] = []
   log = ''
   readonly #beganAt = new Date()
+  readonly #loadBeside = loadBeside()
   readonly #marks: Mark[] = []
   readonly #notes = new Map<string, number>()
   readonly #drill: Drill
@@ -262,6 +263,9 @@ export class DrillRun {
       /** Undefined: it ended before the fault was healed. */
       observed: this.#observed,
       settings,
+      loadBeside: this.#loadBeside,
+      /** Of one that is still there afterwards. */
+      grafanaUrl: mode === 'target' ? this.#appliance?.grafana?.url : undefined,
       /** What the QuickLink was made of. */
       mode: this.#appliance?.mode ?? mode,
       /** What rang; undefined: nobody looked. */

@@ -1,5 +1,5 @@
-// Looks at QuickLink from outside, ten times a second, for as long as the drill lasts.
-import { trusted, type Worker } from '../../measure/ops.ts'
+// Looks at QuickLink from outside, ten times a second, for as long as the drill lasts; at its counters once a second.
+import { trusted, type Sample, type Worker } from '../../measure/ops.ts'
 import { repeat } from '../../measure/repeat.ts'
 import type { Appliance } from './appliance.ts'
 import { clockMs } from './load.ts'
@@ -10,7 +10,13 @@ export interface Look {
   readonly workers: readonly Worker[]
 }
 
+export interface Counted {
+  readonly atMs: number
+  readonly samples: readonly Sample[]
+}
+
 const everyMs = 100
+const countEveryMs = 1000
 
 export type Watch = ReturnType<typeof startWatch>
 
@@ -21,8 +27,15 @@ export function startWatch(appliance: Appliance) {
     const workers = (await appliance.status().catch(() => [])).flatMap((worker) => worker ?? [])
     looks.push({ atMs: clockMs(), workers })
   }
+  const counted: Counted[] = []
+  const count = async (): Promise<void> => {
+    const samples = await appliance.metrics().catch(() => undefined)
+    if (samples !== undefined) counted.push({ atMs: clockMs(), samples })
+  }
+  const stops = [repeat(everyMs, look), repeat(countEveryMs, count)]
   return {
     looks: looks as readonly Look[],
+    counted: counted as readonly Counted[],
     /** When it was first so for all workers, from a moment on; undefined: not yet. */
     first: (fromMs: number, isSo: (worker: Worker) => boolean): number | undefined =>
       looks.find(({ atMs, workers }) => atMs >= fromMs && workers.length > 0 && workers.every(isSo))?.atMs,
@@ -33,6 +46,8 @@ export function startWatch(appliance: Appliance) {
     },
     /** Nobody has answered for this long. */
     silentMs: (): number => clockMs() - (looks.findLast(({ workers }) => workers.length > 0)?.atMs ?? beganMs),
-    stop: repeat(everyMs, look),
+    stop: async (): Promise<void> => {
+      await Promise.all(stops.map((stop) => stop()))
+    },
   }
 }
