@@ -3,7 +3,7 @@ import regexp from 'eslint-plugin-regexp'
 import ts from 'typescript-eslint'
 
 export default ts.config(
-  { ignores: ['node_modules/', '.quicklink/', 'loadtest/reports/', 'loadtest/results/', 'loadtest/k6/'] },
+  { ignores: ['.cache/', 'node_modules/', '.quicklink/', 'loadtest/reports/', 'loadtest/results/', 'loadtest/k6/'] },
   js.configs.recommended,
   {
     files: ['**/*.ts'],

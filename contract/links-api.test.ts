@@ -142,6 +142,52 @@ describe.each(targets)('%s', (_, open) => {
       for (const by of [ql.api, api]) expect((await by('GET', path)).body).toEqual(disabled.body)
     })
 
+    it('200: PATCH is a merge patch, by either media type', async () => {
+      const code = await ql.create()
+      for (const [type, enabled] of [
+        ['application/merge-patch+json', false],
+        ['application/json', true],
+      ] as const) {
+        const answer = await ql.api('PATCH', `/links/${code}`, { enabled }, { 'Content-Type': type })
+        expect(answer).toMatchObject({ status: 200, body: { enabled } })
+      }
+    })
+
+    it('412: what has changed since it was read is neither changed nor deleted by whoever says what he has read', async () => {
+      const made = await ql.api('POST', '/links', { url: target })
+      const path = `/links/${String(made.body['code'])}`
+      const read = await ql.api('GET', path)
+      const tag = String(read.headers.etag)
+      expect([made.headers.etag, tag]).toEqual([tag, `"${String(read.body['version'])}.0"`])
+      const change = (by: string, url: string) => ql.api('PATCH', path, { url }, { 'If-Match': by })
+      const mine = await change(tag, 'https://example.org/mine')
+      expect([mine.status, mine.headers.etag === tag]).toEqual([200, false])
+      expect(problem(await change(tag, 'https://example.org/theirs'))).toBe('412 precondition_failed If-Match')
+      expect(problem(await ql.api('DELETE', path, undefined, { 'If-Match': tag }))).toBe(
+        '412 precondition_failed If-Match',
+      )
+      expect(problem(await change(`W/${String(mine.headers.etag)}`, 'https://example.org/x'))).toMatch(/^412/)
+      expect((await ql.api('GET', path)).body).toEqual(mine.body)
+      // It is no token for a 304: clicks change without it.
+      expect((await ql.api('GET', path, undefined, { 'If-None-Match': String(mine.headers.etag) })).status).toBe(200)
+      expect((await change(`"0.0", ${String(mine.headers.etag)}`, 'https://example.org/again')).status).toBe(200)
+      expect((await ql.api('DELETE', path, undefined, { 'If-Match': '*' })).status).toBe(204)
+      expect(problem(await change('*', target))).toBe('404 not_found')
+    })
+
+    it('of 10 changes at once of what all have read, one is made', async () => {
+      const made = await ql.api('POST', '/links', { url: target })
+      const change = () =>
+        ql.api(
+          'PATCH',
+          `/links/${String(made.body['code'])}`,
+          { enabled: false },
+          { 'If-Match': String(made.headers.etag) },
+        )
+      const answers = await times(10, change)
+      expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array<number>(9).fill(412)])
+    })
+
     it('204: DELETE, and then 404; its tenant may have the code again, at once and as another link, nobody else', async () => {
       const [mine, theirs] = [await ql.tenant(), await ql.tenant()]
       const code = fresh('deleted')

@@ -48,7 +48,7 @@ const wrongFields: [string, object, Record<string, readonly unknown[]>][] = [
     { id: 'x', name: 'x', tier: 'plus' },
     { id: [undefined, 'a/b'], name: [undefined, ''], tier: ['gold'], linkQuota: [-1, '5'], colour: ['red'] },
   ],
-  ['POST /tenants/owner/keys', { name: 'x' }, { name: [undefined], expiresAt: times }],
+  ['POST /tenants/owner/keys', { name: 'x' }, { name: [undefined], expiresAt: times, role: ['boss', null] }],
 ]
 const bodies = wrongFields.flatMap(([asked, valid, fields]) =>
   Object.entries(fields).flatMap(([field, values]) =>
@@ -64,6 +64,8 @@ const queries = (
     ['/links', 'q', [long(201), '%00', 'a?%00']],
     ['/links', 'tenant', ['%00']],
     ['/links', 'page', ['2']],
+    ['/limits', 'verbose', ['1']],
+    ['/links/{code}', 'fields', ['url']],
     ['/links', '\0', ['1']],
     ['/tenants', 'cursor', ['%00', Buffer.from('tenant:a\0').toString('base64url')]],
     ['/links/{code}/clicks', 'by', ['week']],
@@ -116,6 +118,25 @@ describe.each(targets)('%s', (_, open) => {
 
   it.each(queries)('400: GET %s, naming %j', async (path, field) => {
     expect(problem(await ask(`GET ${path}`))).toBe(`400 invalid ${field}`)
+  })
+
+  it.each([
+    'POST /links',
+    'PATCH /links/{code}',
+    'DELETE /links/{code}',
+    'POST /quota/sync',
+    'POST /tenants/owner/keys',
+  ])('400: %s with a query parameter that it does not have, and nothing is done', async (asked) => {
+    const body = asked.startsWith('PATCH') ? { enabled: false } : { url: target, name: 'x' }
+    expect(problem(await ask(`${asked}?dry=true`, asked.startsWith('DELETE') ? undefined : body))).toMatch(
+      /^400 invalid/,
+    )
+    expect((await ql.api('GET', `/links/${code}`)).body).toMatchObject({ enabled: true })
+  })
+
+  it.each(['4711', '"1.0', 'x'])('400: an If-Match of the form %j', async (tag) => {
+    const answer = await ql.api('PATCH', `/links/${code}`, { enabled: true }, { 'If-Match': tag })
+    expect(problem(answer)).toBe('400 invalid If-Match')
   })
 
   it('400: a link to QuickLink itself, by the host of its links and by the one that it was asked at', async () => {

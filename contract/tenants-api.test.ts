@@ -64,7 +64,13 @@ describe.each(targets)('%s', (_, open) => {
       expect(await status()).toBe(200)
 
       const listed = await ql.api('GET', path)
-      const shown = { id: created.body['id'], name: 'CI', expiresAt: '2099-01-01T00:00:00.000Z', createdAt: time }
+      const shown = {
+        id: created.body['id'],
+        name: 'CI',
+        role: 'editor',
+        expiresAt: '2099-01-01T00:00:00.000Z',
+        createdAt: time,
+      }
       expect(listed.body).toEqual({ items: [{ ...shown, revokedAt: null }] })
       expect(listed.text).not.toContain(key)
 

@@ -6,7 +6,7 @@ import { preparation } from './boot.ts'
 import { Clicks } from './clicks/clicks.ts'
 import { Popularity } from './clicks/popularity.ts'
 import { Warmer } from './clicks/warm.ts'
-import { cacheRouter } from './coherence/api.ts'
+import { cacheRoutes } from './coherence/api.ts'
 import { startCoherence } from './coherence/open.ts'
 import { createSharedCache } from './coherence/shared-cache.ts'
 import { Trust } from './coherence/trust.ts'
@@ -22,7 +22,7 @@ import { createHitCounters } from './hits/hit-counters.ts'
 import { openHits } from './hits/open.ts'
 import { askRedis } from './connections/ask-redis.ts'
 import type { Code } from './link.ts'
-import { linksRouter } from './links/api.ts'
+import { linkRoutes } from './links/api.ts'
 import { createSearch } from './links/search.ts'
 import type { App, AppDeps } from './processes/worker.ts'
 import { createAbsentCodes } from './rates/absent-codes.ts'
@@ -202,7 +202,7 @@ async function compose(config: Config, deps: AppDeps, acquired: AsyncDisposableS
   void Promise.all([boot, minting]).then(([{ salt }, preparation]) => {
     const sql = databases.api
     const { announcer } = coherence
-    const links = linksRouter({
+    const links = linkRoutes({
       db: sql,
       preparation,
       announcer,
@@ -212,10 +212,16 @@ async function compose(config: Config, deps: AppDeps, acquired: AsyncDisposableS
       search: createSearch(sql),
       cursors: sealedCursors(salt),
     })
-    const cache = cacheRouter({ sql, truth, announcer, peek: tier1.peek, shared, config })
+    const cache = cacheRoutes({ sql, truth, announcer, peek: tier1.peek, shared, config })
     const authenticate = authenticator(sql, () => metrics.rateLimited.inc({ tier: 'address' }))
     api.router.use(
-      apiRouter(config, { sql, log, authenticate, answers, rooms: [links, cache, hits.room, ...tenants.rooms] }),
+      apiRouter(config, {
+        sql,
+        log,
+        authenticate,
+        answers,
+        routes: [...links, ...hits.routes, ...tenants.routes, ...cache],
+      }),
     )
   })
   const server = await listen(config, {

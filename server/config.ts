@@ -397,8 +397,8 @@ export const limits = {
   syncsListed: 10_000,
   /** Milliseconds between looks whether the nightly sync of quotas is due. */
   nightlyEveryMs: 600_000,
-  /** Keys of a tenant that are listed, the newest first. */
-  keysListed: 1000,
+  /** Keys of a tenant, with those that ended or were revoked until they are purged: a list has all of them. */
+  keysPerTenant: 1000,
   /** Milliseconds between estimates of how many absences Redis holds. */
   hintCountEveryMs: 15_000,
   /** Milliseconds between removals of what is old: links long dead, the outbox, idempotency keys. */

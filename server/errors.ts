@@ -9,6 +9,7 @@ const problems = {
   not_found: [404, 'There is nothing here'],
   method_not_allowed: [405, 'This method is not supported here'],
   conflict: [409, 'This clashes with what exists'],
+  precondition_failed: [412, 'This has changed since it was read'],
   too_large: [413, 'The request is too large'],
   rate_limited: [429, 'Too many requests'],
   hits_used_up: [429, 'This link has used up its hits for the month'],
@@ -17,6 +18,9 @@ const problems = {
 } as const
 
 export type ErrorCode = keyof typeof problems
+
+export const statusOf = (code: ErrorCode): number => problems[code][0]
+export const titleOf = (code: ErrorCode): string => problems[code][1]
 
 interface ProblemExtras {
   /** Further members of the problem document, e.g. `field`, `used`, `limit`. */

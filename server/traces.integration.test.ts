@@ -101,5 +101,5 @@ test('a PATCH', async () => {
 
 test("a tenant's POST", async () => {
   const key = (n: number): Record<string, string> => ({ ...asTenant(), 'Idempotency-Key': `trace-${n}` })
-  await expectFiles(46, (n) => app.api('POST', '/links', { url: `${url}${n}` }, key(n)))
+  await expectFiles(47, (n) => app.api('POST', '/links', { url: `${url}${n}` }, key(n)))
 })

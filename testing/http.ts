@@ -1,6 +1,7 @@
 // How tests ask a QuickLink, wherever it runs.
 import type { Agent } from 'node:http'
 import { ask, type Answer } from '../embedded/ask.ts'
+import { checkAnswer } from './operations.ts'
 
 export type { Answer } from '../embedded/ask.ts'
 
@@ -21,7 +22,7 @@ export const send = (
   agent: Agent | false = false,
 ): Promise<Answer> => ask(base, path, { method, body, headers, agent })
 
-/** Its API by a key; null: without one. */
+/** Its API by a key; null: without one. Every answer is checked against what its operation declares. */
 export const apiOf =
   (url: string, key: string | null): Api =>
   async (method, path, body, headers = {}) => {
@@ -32,7 +33,9 @@ export const apiOf =
       ...headers,
     })
     const isJson = String(answer.headers['content-type']).includes('json')
-    return { ...answer, body: isJson && answer.text !== '' ? (JSON.parse(answer.text) as ApiAnswer['body']) : {} }
+    const told = { ...answer, body: isJson && answer.text !== '' ? (JSON.parse(answer.text) as ApiAnswer['body']) : {} }
+    checkAnswer(method, path, told)
+    return told
   }
 
 /** A new tenant, of the tier standard unless it is said, and its own way to ask. */

@@ -6,26 +6,7 @@ import { isUnavailable } from '../connections/postgres.ts'
 import { invalid, QuickLinkError, toProblem, unavailable } from '../errors.ts'
 import type { Lines } from '../telemetry/sparing.ts'
 import { holdBytes } from './answers.ts'
-
-export interface Caller {
-  readonly tenant: string
-  /** The owner may see and change every tenant's links. */
-  readonly isOwner: boolean
-}
-
-export function rememberCaller(response: Response, caller: Caller): void {
-  response.locals['caller'] = caller
-}
-
-/** Who is asking. All others have been refused before a handler runs. */
-export function callerOf(response: Response): Caller {
-  return response.locals['caller'] as Caller
-}
-
-export const ownerOnly: RequestHandler = (_request, response, next) => {
-  if (!callerOf(response).isOwner) throw new QuickLinkError('forbidden', "This needs the owner's key.")
-  next()
-}
+import type { Operation } from './operation.ts'
 
 export function sendJson(
   response: Response,
@@ -78,58 +59,46 @@ export const notFound: RequestHandler = () => {
   throw new QuickLinkError('not_found', 'There is nothing at this path.')
 }
 
-/** No text in Postgres has a NUL, so nothing has a name with one. (What a query may say, its schema says.) */
-export const nothingWithNul: RequestHandler = (request, _response, next) => {
-  if (request.path.includes('%00')) throw new QuickLinkError('not_found', 'There is nothing at this path.')
-  next()
-}
-
-const parseJson = express.json({ limit: limits.bodyBytes, inflate: false })
-
 /** For routes that take a body. Content of another type is refused, not ignored. */
-export const jsonBody: RequestHandler[] = [
+export const jsonBody = (types: readonly string[]): RequestHandler[] => [
   (request, _response, next) => {
-    if (!request.is('application/json') || request.headers['content-length'] === '0') {
-      throw invalid('body', 'The body must be JSON, with "Content-Type: application/json".')
+    if (!request.is([...types]) || request.headers['content-length'] === '0') {
+      throw invalid('body', `The body must be JSON, with "Content-Type: ${types.join('" or "')}".`)
     }
     next()
   },
-  parseJson,
+  express.json({ limit: limits.bodyBytes, inflate: false, type: [...types] }),
 ]
 
-export const parseBody = <T>(schema: z.ZodType<T>, request: Request): T => parse(schema, request.body, 'body')
+const nothing = z.strictObject({})
 
-export const parseQuery = <T>(schema: z.ZodType<T>, request: Request): T => parse(schema, request.query, 'query')
+/** What was asked, as its operation declares it: what is not declared is refused by its name. */
+export function parseRequest({ params, query, body }: Operation, request: Request) {
+  return {
+    params: params && parseNames(params, request.params),
+    body: body && parse(body.schema, request.body, 'body', 'a field'),
+    query: parse(query ?? nothing, request.query, 'query', 'a query parameter'),
+  }
+}
 
-function parse<T>(schema: z.ZodType<T>, value: unknown, whole: string): T {
+/** Names in a path. */
+function parseNames(schema: z.ZodType, names: unknown): unknown {
+  const parsed = schema.safeParse(names)
+  if (parsed.success) return parsed.data
+  throw new QuickLinkError('not_found', parsed.error.issues[0]?.message ?? 'There is nothing at this path.')
+}
+
+function parse(schema: z.ZodType, value: unknown, whole: string, part: string): unknown {
   const parsed = schema.safeParse(value)
   if (parsed.success) return parsed.data
   const issue = parsed.error.issues[0]
   if (issue?.code === 'unrecognized_keys') {
     const field = (issue.keys[0] ?? '').slice(0, 64)
-    throw invalid(field, `${field} is not a field of this request: remove it.`)
+    throw invalid(field, `${field} is not ${part} of this request: remove it.`)
   }
   const field = issue?.path.map(String).join('.') || whole
   throw invalid(field, `${field} ${issue?.message ?? 'is not valid'}.`)
 }
-
-/** `must be …` for a wrong type, `is missing` where there is nothing. */
-export const mustBe = (what: string): { error: (issue: { input?: unknown }) => string } => ({
-  error: (issue) => (issue.input === undefined ? 'is missing' : `must be ${what}`),
-})
-
-const pageForm = `must be a whole number from 1 to ${limits.pageMax}`
-
-/** What a request for a page of a list says, of so many unless it says otherwise. */
-export const pageOf = (items: number) => ({
-  limit: z
-    .string(mustBe('given once'))
-    .regex(/^\d{1,9}$/, pageForm)
-    .transform(Number)
-    .refine((n) => n >= 1 && n <= limits.pageMax, pageForm)
-    .default(items),
-  cursor: z.string(mustBe('given once')).optional(),
-})
 
 /** For the log: the route that was found, with what the caller named in it, unless that is as long as a key. */
 function routeOf(request: Request): string {

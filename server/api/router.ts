@@ -1,5 +1,5 @@
-// The API under /api/v1: authenticated or 401, then the rooms' own routes. The redirect path knows nothing of it.
-import express, { Router } from 'express'
+// The API under /api/v1: its description, and behind a key the rooms' own routes. The redirect path knows nothing of it.
+import express, { Router, type RequestHandler, type Response } from 'express'
 import { limits, type Config } from '../config.ts'
 import type { Postgres } from '../connections/postgres.ts'
 import { QuickLinkError, unavailable } from '../errors.ts'
@@ -9,7 +9,9 @@ import { Page } from '../redirect/pages.ts'
 import { sparing, type Lines } from '../telemetry/sparing.ts'
 import type { Authenticate } from '../tenants/keys.ts'
 import type { Answers } from './answers.ts'
-import { notFound, nothingWithNul, problemHandler, rememberCaller } from './http.ts'
+import { descriptionRouter } from './description.ts'
+import { jsonBody, methodNotAllowed, notFound, parseRequest, problemHandler, sendJson, sendNothing } from './http.ts'
+import { bodyTypes, covers, type Caller, type Operation, type Route } from './operation.ts'
 
 interface ApiDeps {
   readonly sql: Pick<Postgres, 'counts'>
@@ -17,12 +19,13 @@ interface ApiDeps {
   readonly authenticate: Authenticate
   /** Those that are not yet sent. */
   readonly answers: Pick<Answers, 'begin'>
-  readonly rooms: readonly Router[]
+  readonly routes: readonly Route[]
 }
 
 export function apiRouter({ trustProxy }: Pick<Config, 'trustProxy'>, deps: ApiDeps): Router {
-  const { sql, log, authenticate, answers, rooms } = deps
+  const { sql, log, authenticate, answers, routes } = deps
   const router = Router({ caseSensitive: true })
+  router.use(descriptionRouter(routes.map(({ operation }) => operation)))
   router.use((_request, _response, next) => {
     if (sql.counts().waiting >= limits.dbApiQueue) throw unavailable('Too many requests are waiting: try again soon.')
     next()
@@ -32,13 +35,56 @@ export function apiRouter({ trustProxy }: Pick<Config, 'trustProxy'>, deps: ApiD
     const address = (): string =>
       subscriberOf(clientAddress(request.socket.remoteAddress, said?.toString(), trustProxy))
     const caller = await authenticate(authorization, address)
-    rememberCaller(response, caller)
+    response.locals['caller'] = caller
     answers.begin(response, caller.tenant)
     next()
   })
-  router.use(nothingWithNul, ...rooms, notFound)
+  router.use(routerOf(routes), notFound)
   router.use(problemHandler(sparing(log, limits.strangersLineMs)))
   return router
+}
+
+/** Who asks. All others have been refused before a route is looked for. */
+const callerOf = (response: Response): Caller => response.locals['caller'] as Caller
+
+/** Each path with its methods; behind all of them, what is said of other methods. */
+export function routerOf(routes: readonly Route[]): Router {
+  const router = Router({ caseSensitive: true })
+  const paths = Map.groupBy(routes, ({ operation }) => operation.path.replace(/\{(\w+)\}/g, ':$1'))
+  for (const [path, ofPath] of paths) {
+    const at = router.route(path)
+    for (const route of ofPath) at[route.operation.method](...handlersOf(route))
+  }
+  for (const [path, ofPath] of paths) {
+    const has = (method: string): boolean => ofPath.some(({ operation }) => operation.method === method)
+    const allowed = ['get', 'head', 'post', 'patch', 'delete'].filter((method) =>
+      has(method === 'head' ? 'get' : method),
+    )
+    router.route(path).all(methodNotAllowed(...allowed.map((method) => method.toUpperCase())))
+  }
+  return router
+}
+
+const handlersOf = ({ operation, handle }: Route): RequestHandler[] => [
+  (_request, response, next) => {
+    refuseOthers(operation, callerOf(response))
+    next()
+  },
+  ...(operation.body ? jsonBody(bodyTypes(operation)) : []),
+  async (request, response) => {
+    const asked = { caller: callerOf(response), request, ...parseRequest(operation, request) }
+    const reply = await handle(asked as Parameters<Route['handle']>[0])
+    if (reply === undefined) sendNothing(response)
+    else sendJson(response, operation.answer.status, reply.body, reply.headers)
+  },
+]
+
+function refuseOthers({ needs }: Operation, { role }: Caller): void {
+  if (covers(role, needs)) return
+  throw new QuickLinkError(
+    'forbidden',
+    needs === 'owner' ? "This needs the owner's key." : `This needs a key with the role ${needs}.`,
+  )
 }
 
 const noSuchApi = Page.of(new QuickLinkError('not_found', 'There is no such API: it is under /api/v1.'))
@@ -52,7 +98,14 @@ export function createApi(): { app: express.Express; router: Router } {
   app.set('etag', false)
   // As a proxy's rule for /api/ reads it.
   app.enable('case sensitive routing')
-  app.use('/api/v1', router, (req, res) => apiStarting.send(req, res))
+  const starting: RequestHandler = (req, res) => apiStarting.send(req, res)
+  // Where people look for it.
+  const docs: RequestHandler = (req, res, next) => {
+    req.url = '/docs'
+    router(req, res, next)
+  }
+  app.all('/api/docs', docs, starting)
+  app.use('/api/v1', router, starting)
   app.use((req, res) => noSuchApi.send(req, res))
   return { app, router }
 }

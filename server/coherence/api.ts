@@ -1,7 +1,7 @@
 // For the owner, when a redirect looks wrong: what each tier holds of a code, and the ordinary way to make them ask anew.
-import { Router } from 'express'
 import { z } from 'zod'
-import { callerOf, jsonBody, methodNotAllowed, ownerOnly, parseBody, sendJson } from '../api/http.ts'
+import { codeGiven, codeNamed, codeShown, count, mustBe, tenantShown, timeShown } from '../api/fields.ts'
+import { operation, route, type Route } from '../api/operation.ts'
 import type { Config } from '../config.ts'
 import type { Sql } from '../connections/postgres.ts'
 import type { RedisConnection } from '../connections/redis.ts'
@@ -23,25 +23,88 @@ interface CacheApiDeps {
   readonly config: Pick<Config, 'metaTtlS' | 'ttlJitter'>
 }
 
-const invalidation = z.strictObject({ code: z.string('must be a string') })
+const held = {
+  absent: z.literal(true).optional().meta({ description: 'It knows that there is nothing.' }),
+  version: count.optional(),
+  url: z.string().optional(),
+  permanent: z.boolean().optional(),
+  expiresAt: timeShown.nullable().optional(),
+}
 
-export function cacheRouter(deps: CacheApiDeps): Router {
-  const router = Router({ caseSensitive: true })
-  router
-    .route('/cache/invalidate')
-    .post(ownerOnly, ...jsonBody, async (request, response) => {
-      const code = codeFrom(parseBody(invalidation, request).code)
-      sendJson(response, 200, { code, version: await touch(deps, code) })
-    })
-    .all(methodNotAllowed('POST'))
-  router
-    .route('/cache/:code')
-    .get(ownerOnly, async (request, response) => {
-      const code = codeFrom(request.params.code)
-      const [truth] = await deps.truth.read([code])
-      const redis = deps.shared && (await inRedis(deps, deps.shared, code))
-      const copy = deps.peek(code)
-      sendJson(response, 200, {
+const caches = z
+  .object({
+    code: codeShown,
+    tier1: z
+      .object({ ...held, ageMs: count, fresh: z.boolean(), vouched: z.boolean() })
+      .nullable()
+      .meta({ description: 'The memory of the process that answers.' }),
+    redis: z
+      .object({
+        trusted: z.boolean(),
+        holds: z.boolean().nullable().meta({ description: 'null: it could not be asked.' }),
+        ...held,
+        cachedAt: timeShown.nullable().optional(),
+        ttlMs: z.int().optional(),
+        meta: z
+          .object({
+            c: count.meta({ description: 'Clicks.' }),
+            e: z.int().optional().meta({ description: 'When it ends, in seconds since 1970.' }),
+            s: z.enum(['active', 'disabled', 'expired']),
+          })
+          .nullable()
+          .optional()
+          .meta({ description: 'Up to META_TTL_S old.' }),
+        problem: z.string().optional(),
+      })
+      .nullable()
+      .meta({ description: 'null: there is no Redis.' }),
+    postgres: z.object(held).nullable(),
+    process: count,
+    tenant: tenantShown,
+  })
+  .meta({ id: 'Caches' })
+
+export const readCache = operation({
+  id: 'readCache',
+  method: 'get',
+  path: '/cache/{code}',
+  group: 'Cache',
+  needs: 'owner',
+  summary: 'What each cache holds of a code',
+  params: z.object({ code: codeNamed }),
+  answer: { status: 200, what: 'What each of them would answer with.', schema: caches },
+})
+
+const invalidation = z.strictObject({ code: codeGiven }, mustBe('a JSON object')).meta({ id: 'Invalidation' })
+
+export const invalidateCache = operation({
+  id: 'invalidateCache',
+  method: 'post',
+  path: '/cache/invalidate',
+  group: 'Cache',
+  needs: 'owner',
+  summary: 'Make every cache ask anew for a code',
+  body: { schema: invalidation, example: { code: 'spring' } },
+  answer: {
+    status: 200,
+    what: 'The link has a new version, which is announced like any change.',
+    schema: z.object({ code: codeShown, version: count }).meta({ id: 'Invalidated' }),
+  },
+  problems: ['not_found'],
+})
+
+export const cacheRoutes = (deps: CacheApiDeps): Route[] => [
+  route(invalidateCache, async ({ body }) => {
+    const code = parseCode(body.code)
+    if (code === undefined) throw new QuickLinkError('not_found', 'This cannot be the code of a link.')
+    return { body: { code, version: await touch(deps, code) } }
+  }),
+  route(readCache, async ({ caller, params: { code } }) => {
+    const [truth] = await deps.truth.read([code])
+    const redis = deps.shared && (await inRedis(deps, deps.shared, code))
+    const copy = deps.peek(code)
+    return {
+      body: {
         code,
         tier1: copy
           ? { ...shown(copy.known), ageMs: Math.round(copy.ageMs), fresh: copy.fresh, vouched: copy.vouched }
@@ -49,18 +112,11 @@ export function cacheRouter(deps: CacheApiDeps): Router {
         redis: redis ?? null,
         postgres: truth === undefined ? null : shown(truth),
         process: process.pid,
-        tenant: callerOf(response).tenant,
-      })
-    })
-    .all(methodNotAllowed('GET'))
-  return router
-}
-
-function codeFrom(text: string): Code {
-  const code = parseCode(text)
-  if (code === undefined) throw new QuickLinkError('not_found', 'This cannot be the code of a link.')
-  return code
-}
+        tenant: caller.tenant,
+      },
+    }
+  }),
+]
 
 /** The row's trigger announces it like any change: every cache is told the truth anew, with a version of its own. */
 async function touch({ sql, truth, announcer }: CacheApiDeps, code: Code): Promise<number> {
@@ -74,7 +130,11 @@ async function touch({ sql, truth, announcer }: CacheApiDeps, code: Code): Promi
   return row.version
 }
 
-async function inRedis(deps: CacheApiDeps, { redis, cache, ...shared }: Shared, code: Code): Promise<object> {
+async function inRedis(
+  deps: CacheApiDeps,
+  { redis, cache, ...shared }: Shared,
+  code: Code,
+): Promise<z.input<typeof caches>['redis']> {
   const trusted = shared.trusted()
   try {
     const [[held], ttlMs, hintTtlMs, meta] = await Promise.all([
@@ -98,15 +158,21 @@ async function inRedis(deps: CacheApiDeps, { redis, cache, ...shared }: Shared, 
   }
 }
 
+interface Meta {
+  c: number
+  e?: number
+  s: 'active' | 'disabled' | 'expired'
+}
+
 /** Clicks, end and state, up to META_TTL_S old: whoever looks first puts them there. Null where there is no such link. */
-async function metaOf({ sql, config }: CacheApiDeps, redis: RedisConnection, code: Code): Promise<object | null> {
+async function metaOf({ sql, config }: CacheApiDeps, redis: RedisConnection, code: Code): Promise<Meta | null> {
   const [text = null] = await redis.getEach([metaKey(code)])
   const held = parseMeta(text)
   if (held) return held
   const link = await readLink(sql, code, null)
   if (!link) return null
   const endsMs = link.expiresAt?.getTime()
-  const meta = {
+  const meta: Meta = {
     c: link.clicks,
     ...(endsMs === undefined ? {} : { e: Math.floor(endsMs / 1000) }),
     s: !link.enabled ? 'disabled' : endsMs !== undefined && endsMs <= Date.now() ? 'expired' : 'active',
@@ -116,16 +182,16 @@ async function metaOf({ sql, config }: CacheApiDeps, redis: RedisConnection, cod
 }
 
 /** Undefined for whatever this cannot have written: it is replaced. */
-function parseMeta(text: string | null): object | undefined {
+function parseMeta(text: string | null): Meta | undefined {
   try {
-    const meta = JSON.parse(text ?? 'null') as { c?: unknown } | null
+    const meta = JSON.parse(text ?? 'null') as Meta | null
     return typeof meta?.c === 'number' ? meta : undefined
   } catch {
     return undefined
   }
 }
 
-const shown = (known: Known): object =>
+const shown = (known: Known) =>
   isLink(known)
     ? {
         url: known.url,
@@ -133,4 +199,4 @@ const shown = (known: Known): object =>
         permanent: known.permanent,
         expiresAt: known.expiresAtS === null ? null : new Date(known.expiresAtS * 1000).toISOString(),
       }
-    : { absent: true, version: known.version }
+    : { absent: true as const, version: known.version }

@@ -1,9 +1,10 @@
 // How much of a link's month is used.
-import { Router } from 'express'
-import { callerOf, methodNotAllowed, sendJson } from '../api/http.ts'
+import { z } from 'zod'
+import { codeNamed, count, timeShown } from '../api/fields.ts'
+import { operation, route, type Route } from '../api/operation.ts'
 import type { Sql } from '../connections/postgres.ts'
 import { QuickLinkError } from '../errors.ts'
-import { parseCode, type Code } from '../link.ts'
+import type { Code } from '../link.ts'
 import { readLink } from '../links/store.ts'
 import { readHits } from './store.ts'
 
@@ -17,30 +18,47 @@ export interface HitsApiDeps {
   readonly settledMs: number
 }
 
-export function hitsRouter(deps: HitsApiDeps): Router {
-  const router = Router({ caseSensitive: true })
-  router
-    .route('/links/:code/hits')
-    .get(async (request, response) => {
-      const caller = callerOf(response)
-      const code = parseCode(request.params.code)
-      const link = code && (await readLink(deps.sql, code, caller.isOwner ? null : caller.tenant))
-      if (!link) throw new QuickLinkError('not_found', 'There is no link with this code.')
-      await deps.flushClicks()
-      const { month, endsMs, used, granted, quietMs } = await readHits(deps.sql, link.id)
-      const limit = link.monthlyHits
-      let remaining: number | null = null
-      if (limit !== null) {
-        remaining = limit - used
-        if (granted >= limit && quietMs !== null && quietMs > deps.settledMs) {
-          // Nothing more will be granted: what is not in Redis was lost.
-          const left = await deps.leftInRedis(link.code, link.id, month).catch(() => undefined)
-          remaining = Math.min(remaining, left ?? remaining)
-        }
-        remaining = Math.max(0, remaining)
+export const readHitsOperation = operation({
+  id: 'readHits',
+  method: 'get',
+  path: '/links/{code}/hits',
+  group: 'Links',
+  needs: 'viewer',
+  summary: "What is used of a link's month",
+  about: 'A limit is never exceeded, whatever fails; a link may end a little short of it.',
+  params: z.object({ code: codeNamed }),
+  answer: {
+    status: 200,
+    what: 'The hits of this month.',
+    schema: z
+      .object({
+        month: z.string().meta({ description: 'In UTC.', examples: ['2030-01'] }),
+        used: count,
+        limit: count.nullable(),
+        remaining: count.nullable(),
+        resetsAt: timeShown,
+      })
+      .meta({ id: 'Hits' }),
+  },
+})
+
+export const hitRoutes = (deps: HitsApiDeps): Route[] => [
+  route(readHitsOperation, async ({ caller, params: { code } }) => {
+    const link = await readLink(deps.sql, code, caller.isOwner ? null : caller.tenant)
+    if (!link) throw new QuickLinkError('not_found', 'There is no link with this code.')
+    await deps.flushClicks()
+    const { month, endsMs, used, granted, quietMs } = await readHits(deps.sql, link.id)
+    const limit = link.monthlyHits
+    let remaining: number | null = null
+    if (limit !== null) {
+      remaining = limit - used
+      if (granted >= limit && quietMs !== null && quietMs > deps.settledMs) {
+        // Nothing more will be granted: what is not in Redis was lost.
+        const left = await deps.leftInRedis(link.code, link.id, month).catch(() => undefined)
+        remaining = Math.min(remaining, left ?? remaining)
       }
-      sendJson(response, 200, { month, used, limit, remaining, resetsAt: new Date(endsMs).toISOString() })
-    })
-    .all(methodNotAllowed('GET', 'HEAD'))
-  return router
-}
+      remaining = Math.max(0, remaining)
+    }
+    return { body: { month, used, limit, remaining, resetsAt: new Date(endsMs).toISOString() } }
+  }),
+]

@@ -7,7 +7,8 @@ import type { DatabaseClock } from './database-clock.ts'
 import type { HitCounters } from './hit-counters.ts'
 import { HitQuota } from './hit-quota.ts'
 import { createHitSupply } from './hit-supply.ts'
-import { hitsRouter } from './api.ts'
+import type { Route } from '../api/operation.ts'
+import { hitRoutes } from './api.ts'
 import { askPostgres, databaseTimeMs } from './store.ts'
 
 interface HitsDeps {
@@ -24,7 +25,7 @@ interface HitsDeps {
 
 interface Hits {
   readonly quota: HitQuota
-  readonly room: ReturnType<typeof hitsRouter>
+  readonly routes: readonly Route[]
   close(): Promise<void>
 }
 
@@ -58,7 +59,7 @@ export function openHits(config: Pick<Config, 'dbTimeoutMs' | 'hitQuotaUngrantab
   looking.unref()
   void lookAtClock().catch(() => undefined)
 
-  const room = hitsRouter({
+  const routes = hitRoutes({
     sql: deps.api,
     flushClicks: deps.flushClicks,
     leftInRedis: (code, linkId, month) => counters?.left(code, linkId, month) ?? Promise.resolve(undefined),
@@ -66,7 +67,7 @@ export function openHits(config: Pick<Config, 'dbTimeoutMs' | 'hitQuotaUngrantab
   })
   return {
     quota,
-    room,
+    routes,
     async close() {
       clearInterval(looking)
       // What does not get back in time is forfeited.

@@ -1,33 +1,18 @@
 // The routes of links. What a request may say is in input.ts and destination.ts; what happens then, in change-link.ts.
-import { Router, type Request, type Response } from 'express'
-import {
-  callerOf,
-  jsonBody,
-  methodNotAllowed,
-  parseBody,
-  parseQuery,
-  sendJson,
-  sendNothing,
-  type Caller,
-} from '../api/http.ts'
+import type { Request } from 'express'
 import type { Cursors } from '../api/cursors.ts'
+import { route, type Caller, type Route } from '../api/operation.ts'
 import { readClicks } from '../clicks/history.ts'
 import { QuickLinkError } from '../errors.ts'
-import { parseCode, type Code } from '../link.ts'
-import { asChange, changeLink, deleteLink, type WriteDeps } from './change-link.ts'
+import type { Code } from '../link.ts'
+import { asChange, changeLink, deleteLink, type Target, type WriteDeps } from './change-link.ts'
 import { createLink } from './create-link.ts'
 import { parseDestination } from './destination.ts'
+import { etagOf, versionsOf } from './etag.ts'
 import { idempotencyKey } from './idempotency.ts'
-import {
-  agreedExpiry,
-  agreedHits,
-  clicksRange,
-  clicksSchema,
-  createSchema,
-  listSchema,
-  parseCustomCode,
-  patchSchema,
-} from './input.ts'
+import { agreedExpiry, agreedHits, clicksRange, parseCustomCode } from './input.ts'
+import * as operations from './operations.ts'
+import type { LinkShown } from './operations.ts'
 import type { Search } from './search.ts'
 import { listLinks, readLink, type LinkPatch, type LinkRow, type Scope } from './store.ts'
 import type { Tier } from '../tenants/tiers.ts'
@@ -39,22 +24,17 @@ export interface LinksApiDeps extends WriteDeps {
   readonly search: Search
 }
 
-export function linksRouter(deps: LinksApiDeps): Router {
+export function linkRoutes(deps: LinksApiDeps): Route[] {
   const { db, publicUrl, cursors, search } = deps
-  const shown = (row: LinkRow): object => present(publicUrl, row)
+  const shown = (row: LinkRow) => present(publicUrl, row)
   /** The link of this path that the caller may see. */
-  const existing = async (text: string, response: Response): Promise<LinkRow> => {
-    const code = codeOf(text)
-    const row = await readLink(db, code, scopeOf(callerOf(response)))
+  const existing = async (code: Code, caller: Caller): Promise<LinkRow> => {
+    const row = await readLink(db, code, scopeOf(caller))
     if (!row) throw noLink(code)
     return row
   }
-  const router = Router({ caseSensitive: true })
-  router
-    .route('/links')
-    .post(...jsonBody, async (request, response) => {
-      const { tenant } = callerOf(response)
-      const body = parseBody(createSchema, request)
+  return [
+    route(operations.create, async ({ caller: { tenant }, body, request }) => {
       const terms = await tierOf(deps, tenant)
       const answer = await createLink(deps, {
         link: {
@@ -69,56 +49,45 @@ export function linksRouter(deps: LinksApiDeps): Router {
         idempotencyKey: idempotencyKey(request.get('Idempotency-Key'), body),
         present: shown,
       })
-      const { code } = answer as { code: string }
-      sendJson(response, 201, answer, { Location: `/api/v1/links/${code}` })
-    })
-    .get(async (request, response) => {
-      const { limit, cursor, q, enabled, tenant } = parseQuery(listSchema, request)
-      const scope = listScope(callerOf(response), tenant)
+      return { body: answer, headers: { Location: `/api/v1/links/${answer.code}`, ETag: etagOf(answer) } }
+    }),
+    route(operations.list, async ({ caller, query: { limit, cursor, q, enabled, tenant } }) => {
+      const scope = listScope(caller, tenant)
       const pages = scope === null ? ['links'] : ['links', scope]
       const beforeId = cursor === undefined ? undefined : cursors.open(pages, cursor)
       const query = { scope, limit, beforeId, enabled }
       const { rows, nextId } = q
-        ? await search(callerOf(response).tenant, q, (sql, match) => listLinks(sql, query, match))
+        ? await search(caller.tenant, q, (sql, match) => listLinks(sql, query, match))
         : await listLinks(db, query)
       const nextCursor = nextId === undefined ? null : cursors.seal(pages, nextId)
-      sendJson(response, 200, { items: rows.map(shown), nextCursor })
-    })
-    .all(methodNotAllowed('GET', 'HEAD', 'POST'))
-  router
-    .route('/links/:code')
-    .get(async ({ params }, response) => sendJson(response, 200, shown(await existing(params.code, response))))
-    .patch(...jsonBody, async (request, response) => {
-      const code = codeOf(request.params.code)
-      const { url, ...rest } = parseBody(patchSchema, request)
+      return { body: { items: rows.map(shown), nextCursor } }
+    }),
+    route(operations.read, async ({ caller, params }) => withTag(shown(await existing(params.code, caller)))),
+    route(operations.change, async ({ caller, params: { code }, body: { url, ...rest }, request }) => {
       const given = url === undefined ? rest : { ...rest, url: parseDestination(url, ownHosts(deps, request)) }
-      const caller = callerOf(response)
-      const scope = scopeOf(caller)
+      const target = targetOf(code, caller, request)
       const row = await asChange(deps, caller.tenant, async () =>
-        changeLink(deps, code, scope, await agreed(deps, code, scope, given)),
+        changeLink(deps, target, await agreed(deps, target, given)),
       )
-      sendJson(response, 200, shown(row))
-    })
-    .delete(async ({ params }, response) => {
-      const code = codeOf(params.code)
-      const caller = callerOf(response)
-      await asChange(deps, caller.tenant, () => deleteLink(deps, code, scopeOf(caller)))
-      sendNothing(response)
-    })
-    .all(methodNotAllowed('GET', 'HEAD', 'PATCH', 'DELETE'))
-  router
-    .route('/links/:code/clicks')
-    .get(async (request, response) => {
-      const range = clicksRange(parseQuery(clicksSchema, request), Date.now())
-      const link = await existing(request.params.code, response)
+      return withTag(shown(row))
+    }),
+    route(operations.remove, async ({ caller, params: { code }, request }) => {
+      const target = targetOf(code, caller, request)
+      await asChange(deps, caller.tenant, () => deleteLink(deps, target))
+      return undefined
+    }),
+    route(operations.readClicks, async ({ caller, params: { code }, query }) => {
+      const range = clicksRange(query, Date.now())
+      const link = await existing(code, caller)
       const buckets = await readClicks(db, { linkId: link.id, ...range })
-      sendJson(response, 200, {
-        total: buckets.reduce((total, bucket) => total + bucket.clicks, 0),
-        buckets: buckets.map(({ at, clicks }) => ({ at: at.toISOString(), clicks })),
-      })
-    })
-    .all(methodNotAllowed('GET', 'HEAD'))
-  return router
+      return {
+        body: {
+          total: buckets.reduce((total, bucket) => total + bucket.clicks, 0),
+          buckets: buckets.map(({ at, clicks }) => ({ at: at.toISOString(), clicks })),
+        },
+      }
+    }),
+  ]
 }
 
 /** What it promises of a link. */
@@ -126,7 +95,7 @@ const tierOf = async ({ tiers, directory }: WriteDeps, tenant: string): Promise<
   tiers[(await directory.get(tenant)).tier]
 
 /** Whoever changes a link, it is held to the terms of its own tenant. */
-async function agreed(deps: LinksApiDeps, code: Code, scope: Scope, given: LinkPatch): Promise<LinkPatch> {
+async function agreed(deps: LinksApiDeps, { code, scope }: Target, given: LinkPatch): Promise<LinkPatch> {
   const { expiresAt, monthlyHits } = given
   if (expiresAt === undefined && monthlyHits === undefined) return given
   const link = await readLink(deps.db, code, scope)
@@ -139,16 +108,18 @@ async function agreed(deps: LinksApiDeps, code: Code, scope: Scope, given: LinkP
   }
 }
 
-function codeOf(text: string): Code {
-  const code = parseCode(text)
-  if (code === undefined) throw noLink('with this code')
-  return code
-}
-
 const noLink = (which: string): QuickLinkError => new QuickLinkError('not_found', `There is no link ${which}.`)
 
 /** A tenant sees its own links: of another's it is told what it would be told if there were none. */
 const scopeOf = (caller: Caller): Scope => (caller.isOwner ? null : caller.tenant)
+
+const targetOf = (code: Code, caller: Caller, request: Pick<Request, 'get'>): Target => ({
+  code,
+  scope: scopeOf(caller),
+  versions: versionsOf(request.get('If-Match')),
+})
+
+const withTag = (link: LinkShown) => ({ body: link, headers: { ETag: etagOf(link) } })
 
 function listScope(caller: Caller, tenant: string | undefined): Scope {
   if (caller.isOwner) return tenant ?? null
@@ -164,7 +135,7 @@ const ownHosts = (deps: LinksApiDeps, request: Pick<Request, 'get'>): string[] =
   request.get('Host') ?? '',
 ]
 
-function present(publicUrl: string, row: LinkRow): object {
+function present(publicUrl: string, row: LinkRow): LinkShown {
   return {
     code: row.code,
     shortUrl: `${publicUrl}/${row.code}`,

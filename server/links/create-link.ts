@@ -18,6 +18,7 @@ import { settle, unitOf, type Unit } from '../rates/rate-limit.ts'
 import { mustLookAgain } from './adopt.ts'
 import { announce, type WriteDeps } from './change-link.ts'
 import { claimKey, earlierAnswer, rememberAnswer, usedForAnother, type IdempotencyKey } from './idempotency.ts'
+import type { LinkShown } from './operations.ts'
 import type { Mint } from './shortcode.ts'
 import { drawCounter, insertCustom, insertGenerated, type LinkRow, type NewLink } from './store.ts'
 
@@ -41,7 +42,7 @@ export interface CreateRequest {
   readonly code: Code | undefined
   readonly idempotencyKey: IdempotencyKey | undefined
   /** What the caller is answered; kept with the idempotency key. */
-  readonly present: (row: LinkRow) => unknown
+  readonly present: (row: LinkRow) => LinkShown
 }
 
 interface Admitted {
@@ -54,12 +55,12 @@ interface Admitted {
 interface Created {
   /** undefined: an earlier request with the same key has created it. */
   readonly row: LinkRow | undefined
-  readonly answer: unknown
+  readonly answer: LinkShown
   /** It is one link more than before. */
   readonly isOneMore: boolean
 }
 
-export async function createLink(deps: WriteDeps, request: CreateRequest): Promise<unknown> {
+export async function createLink(deps: WriteDeps, request: CreateRequest): Promise<LinkShown> {
   const { tenant } = request.link
   let admitted: Admitted
   try {
@@ -84,7 +85,7 @@ export async function createLink(deps: WriteDeps, request: CreateRequest): Promi
   }
 }
 
-const earlier = async (deps: WriteDeps, { link, idempotencyKey }: CreateRequest): Promise<unknown> =>
+const earlier = async (deps: WriteDeps, { link, idempotencyKey }: CreateRequest): Promise<LinkShown | undefined> =>
   idempotencyKey && earlierAnswer(deps.db, link.tenant, idempotencyKey)
 
 async function admit(deps: WriteDeps, { link, code }: CreateRequest): Promise<Admitted> {

@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto'
 import { limits } from '../config.ts'
 import type { Sql } from '../connections/postgres.ts'
 import { invalid, QuickLinkError } from '../errors.ts'
+import type { LinkShown } from './operations.ts'
 
 export interface IdempotencyKey {
   readonly key: string
@@ -37,8 +38,12 @@ export async function claimKey(sql: Sql, tenant: string, { key, bodyHash }: Idem
 }
 
 /** The answer that was given under this key to the same request, if any. */
-export async function earlierAnswer(sql: Sql, tenant: string, { key, bodyHash }: IdempotencyKey): Promise<unknown> {
-  const [earlier] = await sql.query<{ answer: unknown }>(
+export async function earlierAnswer(
+  sql: Sql,
+  tenant: string,
+  { key, bodyHash }: IdempotencyKey,
+): Promise<LinkShown | undefined> {
+  const [earlier] = await sql.query<{ answer: LinkShown }>(
     `select answer from idempotency_keys where tenant = $1 and key = $2 and body_hash = $3 and answer is not null
        and created_at >= now() - make_interval(hours => $4)`,
     [tenant, key, bodyHash, limits.idempotencyHours],

@@ -1,45 +1,44 @@
 // What a request may say, field by field, and how much of it a tenant's tier allows.
 import { z } from 'zod'
-import { mustBe, pageOf } from '../api/http.ts'
+import { codeGiven, futureTime, largestInteger, mustBe, pageOf, tenantIdGiven, timeGiven } from '../api/fields.ts'
+import { limits } from '../config.ts'
 import { invalid } from '../errors.ts'
 import type { Tier } from '../tenants/tiers.ts'
 import { customCodeLength, lastTimeMs, parseCode, reservedWords, type Code } from '../link.ts'
 
 const boolean = z.boolean(mustBe('true or false'))
-const largestInteger = 2 ** 31 - 1
 const hits = `a whole number from 1 to ${largestInteger}, or null`
-const monthlyHits = z.int(mustBe(hits)).min(1, `must be ${hits}`).max(largestInteger, `must be ${hits}`).nullable()
+const monthlyHits = z
+  .int(mustBe(hits))
+  .min(1, `must be ${hits}`)
+  .max(largestInteger, `must be ${hits}`)
+  .nullable()
+  .meta({ description: "Hits in a calendar month, at most as many as the tenant's tier has; null: as many." })
 
-const firstTimeMs = Date.parse('0001-01-01T00:00:00Z')
-const timeForm = 'a time like 2030-01-31T12:00:00Z'
-const time = z
-  .string(mustBe(timeForm))
-  .regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)$/, `must be ${timeForm}`)
-  .pipe(z.iso.datetime({ offset: true, error: `must be ${timeForm}` }))
-  .transform((text) => new Date(text))
-  // An offset carries the last day of our grammar, or the first, beyond what it can read back.
-  .refine((at) => at.getTime() >= firstTimeMs && at.getTime() < lastTimeMs + 1000, `must be ${timeForm}`)
+const expiresAt = futureTime
+  .nullable()
+  .meta({ description: "When it ends, in the future, at most as late as the tenant's tier has it; null: as late." })
 
-/** Expiry is exact to the second, so the rest is cut off, and the answer shows what holds. */
-export const futureTime = time
-  .transform((at) => new Date(Math.floor(at.getTime() / 1000) * 1000))
-  .refine((at) => at.getTime() > Date.now(), 'must be in the future')
-
-const expiresAt = futureTime.nullable()
-
-const text = z.string(mustBe('text'))
+const url = z.string(mustBe('text')).meta({
+  description: "Where it leads: http or https, and not to QuickLink's own host.",
+  override: { format: 'uri', pattern: '^[Hh][Tt][Tt][Pp][Ss]?://', maxLength: limits.urlLength },
+  examples: ['https://example.org/a/long/address'],
+})
 const mayChange = {
-  permanent: boolean.optional(),
-  enabled: boolean.optional(),
+  permanent: boolean.optional().meta({ description: 'true: visitors are answered 301, else 302.' }),
+  enabled: boolean.optional().meta({ description: 'false: visitors are answered 404.' }),
   expiresAt: expiresAt.optional(),
   monthlyHits: monthlyHits.optional(),
 }
 
-export const createSchema = z.strictObject({ url: text, code: text.optional(), ...mayChange }, mustBe('a JSON object'))
+export const createSchema = z
+  .strictObject({ url, code: codeGiven.optional(), ...mayChange }, mustBe('a JSON object'))
+  .meta({ id: 'NewLink' })
 
 export const patchSchema = z
-  .strictObject({ url: text.optional(), ...mayChange }, mustBe('a JSON object'))
+  .strictObject({ url: url.optional(), ...mayChange }, mustBe('a JSON object'))
   .refine((patch) => Object.keys(patch).length > 0, 'must name at least one field to change')
+  .meta({ id: 'LinkChange', minProperties: 1 })
 
 export function parseCustomCode(text: string): Code {
   const code = parseCode(text)
@@ -59,20 +58,28 @@ export const listSchema = z.strictObject({
     .max(searchMax, `must have at most ${searchMax} characters`)
     // eslint-disable-next-line no-control-regex
     .regex(/^[^\u0000-\u001f]*$/, 'must not contain control characters')
-    .optional(),
+    .optional()
+    .meta({
+      description:
+        'A part of the code, or of the first 500 characters of the URL, without regard to case. On a database without pg_trgm, their beginning.',
+    }),
   enabled: z
     .enum(['true', 'false'], 'must be true or false')
     .transform((word) => word === 'true')
-    .optional(),
-  tenant: z
-    .string(mustBe('given once'))
-    .regex(/^[^\s\p{C}]{1,64}$/u, 'must be the id of a tenant')
-    .optional(),
+    .optional()
+    .meta({
+      description: 'Only those that are, or are not.',
+      override: ({ jsonSchema }) => {
+        delete jsonSchema.enum
+        jsonSchema.type = 'boolean'
+      },
+    }),
+  tenant: tenantIdGiven.optional().meta({ description: 'Whose links. Others than its own only the owner may list.' }),
 })
 
 export const clicksSchema = z.strictObject({
-  from: time.optional(),
-  to: time.optional(),
+  from: timeGiven.optional().meta({ description: 'By default 30 days before `to`.' }),
+  to: timeGiven.optional().meta({ description: 'By default now.' }),
   by: z.enum(['hour', 'day'], 'must be hour or day').default('day'),
 })
 

@@ -1,6 +1,6 @@
 // The SQL of links, one function per verb. Version and outbox come from the triggers of the table.
 import type { Sql } from '../connections/postgres.ts'
-import { absent, type Code, type Known } from '../link.ts'
+import { absent, type Code, type Known, type Version } from '../link.ts'
 import type { Match } from './search.ts'
 
 export interface LinkRow {
@@ -152,32 +152,34 @@ const patchColumns = {
   monthlyHits: 'monthly_hits',
 } as const satisfies Record<keyof LinkPatch, string>
 
-export async function patchLink(sql: Sql, code: Code, scope: Scope, patch: LinkPatch): Promise<LinkRow | undefined> {
-  const given = (Object.keys(patchColumns) as (keyof LinkPatch)[]).filter((field) => patch[field] !== undefined)
-  const assignments = given.map((field, i) => `${patchColumns[field]} = $${i + 3}`).join(', ')
-  return updateOne(
-    sql,
-    assignments,
-    code,
-    scope,
-    given.map((field) => patch[field]),
-  )
-}
-
-export const deleteLink = (sql: Sql, code: Code, scope: Scope): Promise<LinkRow | undefined> =>
-  updateOne(sql, 'deleted_at = now()', code, scope)
-
-async function updateOne(
+/** `versions`: the link must have one of these; undefined: whichever it has. */
+export async function patchLink(
   sql: Sql,
-  assignments: string,
   code: Code,
   scope: Scope,
-  values: readonly unknown[] = [],
+  patch: LinkPatch,
+  versions?: readonly Version[],
 ): Promise<LinkRow | undefined> {
+  const given = (Object.keys(patchColumns) as (keyof LinkPatch)[]).filter((field) => patch[field] !== undefined)
+  const assignments = given.map((field, i) => `${patchColumns[field]} = $${i + 4}`).join(', ')
+  const values = given.map((field) => patch[field])
+  return updateOne(sql, assignments, [code, scope, versions ?? null, ...values])
+}
+
+export const deleteLink = (
+  sql: Sql,
+  code: Code,
+  scope: Scope,
+  versions?: readonly Version[],
+): Promise<LinkRow | undefined> => updateOne(sql, 'deleted_at = now()', [code, scope, versions ?? null])
+
+/** `version` is the one before the update: the trigger draws another. Who has waited for the row sees what it has become. */
+async function updateOne(sql: Sql, assignments: string, values: readonly unknown[]): Promise<LinkRow | undefined> {
   const [row] = await sql.query<LinkRow>(
     `update links set ${assignments}
-     where code = $1 and deleted_at is null and ($2::text is null or tenant = $2) returning ${columns}`,
-    [code, scope, ...values],
+     where code = $1 and deleted_at is null and ($2::text is null or tenant = $2)
+       and ($3::bigint[] is null or version = any ($3)) returning ${columns}`,
+    values,
   )
   return row
 }

@@ -25,6 +25,12 @@ const tasks = {
     'deleted_at < now() - make_interval(days => $1) or expires_at < now() - make_interval(days => $1)',
     limits.purgeAfterDays,
   ),
+  // Refused for as long, and until then listed with the reason.
+  keys: remove(
+    'api_keys',
+    `id <> 'owner' and (revoked_at < now() - make_interval(days => $1) or expires_at < now() - make_interval(days => $1))`,
+    limits.purgeAfterDays,
+  ),
   deadClicks: removeDeadClicks,
   clickDays: foldIntoDays,
   clickMonths: foldIntoMonths,

@@ -1,24 +1,13 @@
-// For the owner: tenants and their keys. A key is shown once, when it is made; Postgres has its hash.
+// Tenants and their keys. A key is shown once, when it is made; Postgres has its hash.
 import { randomBytes } from 'node:crypto'
-import { Router } from 'express'
-import { z } from 'zod'
-import {
-  jsonBody,
-  methodNotAllowed,
-  mustBe,
-  ownerOnly,
-  pageOf,
-  parseBody,
-  parseQuery,
-  sendJson,
-  sendNothing,
-} from '../api/http.ts'
+import { isTenantId } from '../api/fields.ts'
+import { covers, route, type Caller, type Role, type Route } from '../api/operation.ts'
 import { limits } from '../config.ts'
 import type { Postgres, Sql } from '../connections/postgres.ts'
 import { invalid, QuickLinkError } from '../errors.ts'
-import { isTierName, tierNames } from './tiers.ts'
-import { futureTime } from '../links/input.ts'
-import { generateKey, hashKey } from './keys.ts'
+import { generateKey, hashKey, hashWithRole, roleWithout } from './keys.ts'
+import * as operations from './operations.ts'
+import type { KeyShown, TenantShown } from './operations.ts'
 import {
   deleteTenant,
   insertKey,
@@ -26,11 +15,13 @@ import {
   listKeys,
   listTenants,
   patchTenant,
+  readKey,
   readTenant,
   revokeKey,
   type KeyRow,
   type TenantRow,
 } from './store.ts'
+import { isTierName } from './tiers.ts'
 
 export interface TenantsApiDeps {
   readonly sql: Postgres
@@ -41,118 +32,96 @@ export interface TenantsApiDeps {
 const ownerTenant = 'owner'
 /** The key that OWNER_KEY or the first start has set. */
 const ownerKeyId = 'owner'
-const idForm = 'must have 1 to 64 of the characters 0-9, A-Z, a-z, ., _ and -, and begin with a letter or digit'
-const idGrammar = /^[0-9A-Za-z][0-9A-Za-z._-]{0,63}$/
-const nameForm = 'must have 1 to 200 characters'
-const largestInteger = 2 ** 31 - 1
-const quotaForm = `a whole number from 0 to ${largestInteger}, or null`
 
-const id = z.string(mustBe('text')).regex(idGrammar, idForm)
-const name = z
-  .string(mustBe('text'))
-  .min(1, nameForm)
-  .max(200, nameForm)
-  .regex(/^\P{C}*$/u, 'must not contain control characters')
-const tier = z.enum(tierNames, mustBe(`one of: ${tierNames.join(', ')}`))
-const linkQuota = z.int(mustBe(quotaForm)).min(0, `must be ${quotaForm}`).max(largestInteger, `must be ${quotaForm}`).nullable() // prettier-ignore
+export const tenantRoutes = (deps: TenantsApiDeps): Route[] => [...ofTenants(deps), ...ofKeys(deps)]
 
-const createSchema = z.strictObject({ id, name, tier, linkQuota: linkQuota.optional() }, mustBe('a JSON object'))
-const patchSchema = z
-  .strictObject(
-    { name: name.optional(), tier: tier.optional(), linkQuota: linkQuota.optional() },
-    mustBe('a JSON object'),
-  )
-  .refine((patch) => Object.keys(patch).length > 0, 'must name at least one field to change')
-const keySchema = z.strictObject({ name, expiresAt: futureTime.nullable().optional() }, mustBe('a JSON object'))
+const ofTenants = ({ sql, onChanged }: TenantsApiDeps): Route[] => [
+  route(operations.createTenant, async ({ body }) => {
+    const row = await insertTenant(sql, { ...body, linkQuota: body.linkQuota ?? null })
+    if (!row) {
+      throw new QuickLinkError('conflict', `The id ${body.id} is taken, or was until lately: choose another one.`, {
+        members: { field: 'id' },
+      })
+    }
+    await onChanged(row.id)
+    return { body: present(row), headers: { Location: `/api/v1/tenants/${row.id}` } }
+  }),
+  route(operations.listAll, async ({ query: { limit, cursor } }) => {
+    const rows = await listTenants(sql, cursor === undefined ? '' : fromCursor(cursor), limit + 1)
+    const page = rows.slice(0, limit)
+    const nextCursor = rows.length > limit ? toCursor(page.at(-1)?.id ?? '') : null
+    return { body: { items: page.map(present), nextCursor } }
+  }),
+  route(operations.read, async ({ params }) => ({ body: present(await existing(sql, params.id)) })),
+  route(operations.change, async ({ params: { id }, body }) => {
+    if (id === ownerTenant && (body.tier ?? 'unlimited') !== 'unlimited') {
+      throw new QuickLinkError('conflict', "The owner's tenant stays unlimited.", { members: { field: 'tier' } })
+    }
+    const row = await patchTenant(sql, id, body)
+    if (!row) throw noTenant(id)
+    await onChanged(id)
+    return { body: present(row) }
+  }),
+  route(operations.remove, async ({ params: { id } }) => {
+    if (id === ownerTenant) throw new QuickLinkError('conflict', "The owner's tenant cannot be deleted.")
+    const deletion = await sql.transaction((sql) => deleteTenant(sql, id))
+    if (deletion === 'unknown') throw noTenant(id)
+    if (deletion === 'has_links') {
+      throw new QuickLinkError('conflict', `The tenant ${id} has links: delete them first.`)
+    }
+    await onChanged(id)
+    return undefined
+  }),
+]
 
-const listSchema = z.strictObject(pageOf(limits.pageMax))
-
-export function tenantsRouter({ sql, onChanged }: TenantsApiDeps): Router {
-  const router = Router({ caseSensitive: true })
-  router.use('/tenants', ownerOnly)
-  router
-    .route('/tenants')
-    .post(...jsonBody, async (request, response) => {
-      const body = parseBody(createSchema, request)
-      const row = await insertTenant(sql, { ...body, linkQuota: body.linkQuota ?? null })
-      if (!row) {
-        throw new QuickLinkError('conflict', `The id ${body.id} is taken, or was until lately: choose another one.`, {
-          members: { field: 'id' },
-        })
-      }
-      await onChanged(row.id)
-      sendJson(response, 201, present(row), { Location: `/api/v1/tenants/${row.id}` })
+const ofKeys = ({ sql }: TenantsApiDeps): Route[] => [
+  route(operations.createKey, async ({ caller, params: { id: tenant }, body: { name, expiresAt = null, role } }) => {
+    mayManageKeysOf(tenant, caller)
+    if (role === 'owner' && tenant !== ownerTenant) throw invalid('role', 'role owner is for keys of the tenant owner.')
+    const usual = roleWithout(tenant)
+    mayGive(role ?? usual, caller)
+    // What is usual is not written down: servers from before there were roles know those keys, too.
+    const given = role === undefined || role === usual ? null : role
+    const key = generateKey()
+    const id = `key_${randomBytes(9).toString('base64url')}`
+    const row = await insertKey(sql, {
+      id,
+      tenant,
+      name,
+      hash: given === null ? hashKey(key) : hashWithRole(key),
+      expiresAt,
+      role: given,
     })
-    .get(async (request, response) => {
-      const { limit, cursor } = parseQuery(listSchema, request)
-      const rows = await listTenants(sql, cursor === undefined ? '' : fromCursor(cursor), limit + 1)
-      const page = rows.slice(0, limit)
-      const nextCursor = rows.length > limit ? toCursor(page.at(-1)?.id ?? '') : null
-      sendJson(response, 200, { items: page.map(present), nextCursor })
-    })
-    .all(methodNotAllowed('GET', 'HEAD', 'POST'))
-  router
-    .route('/tenants/:id')
-    .get(async ({ params }, response) => sendJson(response, 200, present(await existing(sql, params.id))))
-    .patch(...jsonBody, async (request, response) => {
-      const { id } = request.params
-      const body = parseBody(patchSchema, request)
-      if (id === ownerTenant && (body.tier ?? 'unlimited') !== 'unlimited') {
-        throw new QuickLinkError('conflict', "The owner's tenant stays unlimited.", { members: { field: 'tier' } })
-      }
-      const row = await patchTenant(sql, id, body)
-      if (!row) throw noTenant(id)
-      await onChanged(id)
-      sendJson(response, 200, present(row))
-    })
-    .delete(async ({ params: { id } }, response) => {
-      if (id === ownerTenant) throw new QuickLinkError('conflict', "The owner's tenant cannot be deleted.")
-      const deletion = await sql.transaction((sql) => deleteTenant(sql, id))
-      if (deletion === 'unknown') throw noTenant(id)
-      if (deletion === 'has_links') {
-        throw new QuickLinkError('conflict', `The tenant ${id} has links: delete them first.`)
-      }
-      await onChanged(id)
-      sendNothing(response)
-    })
-    .all(methodNotAllowed('GET', 'HEAD', 'PATCH', 'DELETE'))
-  router
-    .route('/tenants/:id/keys')
-    .post(...jsonBody, async (request, response) => {
-      const tenant = request.params.id
-      const { name, expiresAt = null } = parseBody(keySchema, request)
-      const key = generateKey()
-      const id = `key_${randomBytes(9).toString('base64url')}`
-      const row = await insertKey(sql, { id, tenant, name, hash: hashKey(key), expiresAt })
-      if (!row) throw noTenant(tenant)
-      sendJson(response, 201, { ...presentKey(row), key }, { Location: `/api/v1/tenants/${tenant}/keys/${id}` })
-    })
-    .get(async ({ params }, response) => {
-      const { id } = await existing(sql, params.id)
-      sendJson(response, 200, { items: (await listKeys(sql, id, limits.keysListed)).map(presentKey) })
-    })
-    .all(methodNotAllowed('GET', 'HEAD', 'POST'))
-  router
-    .route('/tenants/:id/keys/:keyId')
-    .delete(async ({ params: { id, keyId } }, response) => {
-      if (id === ownerTenant && keyId === ownerKeyId) {
-        const how = 'This key cannot be revoked: to replace it, start QuickLink with a new OWNER_KEY.'
-        throw new QuickLinkError('conflict', how)
-      }
-      if (!(await revokeKey(sql, id, keyId))) {
-        throw new QuickLinkError('not_found', `There is no key ${keyId} of a tenant ${id}.`)
-      }
-      sendNothing(response)
-    })
-    .all(methodNotAllowed('DELETE'))
-  return router
-}
+    if (!row) throw tooManyKeys(await existing(sql, tenant))
+    return { body: { ...presentKey(row, tenant), key }, headers: { Location: `/api/v1/tenants/${tenant}/keys/${id}` } }
+  }),
+  route(operations.listKeys, async ({ caller, params }) => {
+    mayManageKeysOf(params.id, caller)
+    const { id } = await existing(sql, params.id)
+    return { body: { items: (await listKeys(sql, id)).map((row) => presentKey(row, id)) } }
+  }),
+  route(operations.readKey, async ({ caller, params: { id, keyId } }) => {
+    mayManageKeysOf(id, caller)
+    return { body: await existingKey(sql, id, keyId) }
+  }),
+  route(operations.revokeKey, async ({ caller, params: { id, keyId } }) => {
+    mayManageKeysOf(id, caller)
+    if (id === ownerTenant && keyId === ownerKeyId) {
+      const how = 'This key cannot be revoked: to replace it, start QuickLink with a new OWNER_KEY.'
+      throw new QuickLinkError('conflict', how)
+    }
+    const { role } = await existingKey(sql, id, keyId)
+    mayGive(role, caller)
+    if (!(await revokeKey(sql, id, keyId))) throw noKey(id, keyId)
+    return undefined
+  }),
+]
 
 const toCursor = (last: string): string => Buffer.from(`tenant:${last}`).toString('base64url')
 
 function fromCursor(cursor: string): string {
   const last = /^tenant:(.+)$/.exec(Buffer.from(cursor, 'base64url').toString('latin1'))?.[1]
-  if (last === undefined || !idGrammar.test(last)) {
+  if (last === undefined || !isTenantId(last)) {
     throw invalid('cursor', 'cursor must be the nextCursor of an earlier page.')
   }
   return last
@@ -164,10 +133,37 @@ async function existing(sql: Sql, id: string): Promise<TenantRow> {
   return row
 }
 
-const noTenant = (id: string): QuickLinkError =>
-  new QuickLinkError('not_found', idGrammar.test(id) ? `There is no tenant ${id}.` : 'There is no such tenant.')
+const noTenant = (id: string): QuickLinkError => new QuickLinkError('not_found', `There is no tenant ${id}.`)
 
-const present = (row: TenantRow): object => ({
+async function existingKey(sql: Sql, tenant: string, id: string): Promise<KeyShown> {
+  const row = await readKey(sql, tenant, id)
+  if (!row) throw noKey(tenant, id)
+  return presentKey(row, tenant)
+}
+
+function mayManageKeysOf(tenant: string, caller: Caller): void {
+  if (caller.isOwner || caller.tenant === tenant) return
+  throw new QuickLinkError('forbidden', "Only the owner may manage another tenant's keys.")
+}
+
+/** Nobody gives more than he has, nor takes away from those above him. */
+function mayGive(role: Role, caller: Caller): void {
+  if (covers(caller.role, role)) return
+  throw new QuickLinkError(
+    'forbidden',
+    `Your key has the role ${caller.role}, and cannot manage keys with the role ${role}.`,
+  )
+}
+
+const tooManyKeys = ({ id }: TenantRow): QuickLinkError => {
+  const bound = `The tenant ${id} has ${limits.keysPerTenant} keys, with those that were revoked lately`
+  return new QuickLinkError('conflict', `${bound}: revoke some, and wait ${limits.purgeAfterDays} days.`)
+}
+
+const noKey = (tenant: string, id: string): QuickLinkError =>
+  new QuickLinkError('not_found', `There is no key ${id} of a tenant ${tenant}.`)
+
+const present = (row: TenantRow): TenantShown => ({
   id: row.id,
   name: row.name,
   tier: isTierName(row.tier) ? row.tier : 'standard',
@@ -176,9 +172,10 @@ const present = (row: TenantRow): object => ({
   updatedAt: row.updatedAt.toISOString(),
 })
 
-const presentKey = (row: KeyRow) => ({
+const presentKey = (row: KeyRow, tenant: string): KeyShown => ({
   id: row.id,
   name: row.name,
+  role: row.role ?? roleWithout(tenant),
   expiresAt: row.expiresAt?.toISOString() ?? null,
   revokedAt: row.revokedAt?.toISOString() ?? null,
   createdAt: row.createdAt.toISOString(),

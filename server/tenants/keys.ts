@@ -13,7 +13,7 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import { LRUCache } from 'lru-cache'
-import type { Caller } from '../api/http.ts'
+import type { Caller, Role } from '../api/operation.ts'
 import { limits } from '../config.ts'
 import type { Sql } from '../connections/postgres.ts'
 import { QuickLinkError } from '../errors.ts'
@@ -40,7 +40,18 @@ export function formOf(key: string): KeyForm {
   return checksumOf(random) === checksum ? 'checked' : 'mistyped'
 }
 
-export const hashKey = (key: string): Buffer => createHash('sha256').update(key).digest()
+const sha256 = (text: string): Buffer => createHash('sha256').update(text).digest()
+
+export const hashKey = sha256
+
+/**
+ * Of a key that was given a role. Servers from before there were roles do not ask for this hash, so they refuse the key; by the
+ * plain hash they would let it do what its tenant's keys could do then.
+ */
+export const hashWithRole = (key: string): Buffer => sha256(`a QuickLink key with a role: ${key}`)
+
+/** What is meant where no role is said. */
+export const roleWithout = (tenant: string): Role => (tenant === 'owner' ? 'owner' : 'editor')
 
 /** How long a revoked key may still be honoured: together with the lookup, under a second. */
 const cacheMs = 500
@@ -67,9 +78,9 @@ export function authenticator(
   // Those who come with one key at the same moment share one question, and one attempt.
   const underWay = new Map<string, Promise<Caller | undefined>>()
 
-  const ask = async (id: string, hash: Buffer, form: KeyForm, attempt: Attempt | undefined) => {
+  const ask = async (id: string, hashes: readonly Buffer[], form: KeyForm, attempt: Attempt | undefined) => {
     const askedAtMs = nowMs()
-    const caller = await lookUp(db, hash).catch((error: unknown) => {
+    const caller = await lookUp(db, hashes).catch((error: unknown) => {
       attempt?.giveBack()
       throw error
     })
@@ -95,7 +106,7 @@ export function authenticator(
     let asked = underWay.get(id)
     if (asked === undefined) {
       const attempt = remembered ? undefined : attempts.begin(`${form} ${address()}`)
-      asked = ask(id, hash, form, attempt).finally(() => underWay.delete(id))
+      asked = ask(id, [hash, hashWithRole(key)], form, attempt).finally(() => underWay.delete(id))
       underWay.set(id, asked)
     }
     const caller = await asked
@@ -109,17 +120,20 @@ function bearerKey(header: string | undefined): string | undefined {
   return key !== undefined && key.length <= keyLengthMax ? key : undefined
 }
 
-async function lookUp(db: Sql, hash: Buffer): Promise<Caller | undefined> {
-  const [found] = await db.query<{ tenant: string; key_hash: Buffer }>(
-    `select tenant, key_hash from api_keys
-     where key_hash = $1 and revoked_at is null and (expires_at is null or expires_at > now())`,
-    [hash],
+async function lookUp(db: Sql, hashes: readonly Buffer[]): Promise<Caller | undefined> {
+  const [found] = await db.query<{ tenant: string; key_hash: Buffer; role: Role | null }>(
+    `select tenant, key_hash, role from api_keys
+     where key_hash = any ($1) and revoked_at is null and (expires_at is null or expires_at > now())`,
+    [hashes],
     'key-by-hash',
   )
   // The index has compared already, but not in constant time; what it could leak is a hash, not a key.
-  if (!timingSafeEqual(found?.key_hash ?? Buffer.alloc(hash.length), hash) || !found) return undefined
-  return { tenant: found.tenant, isOwner: found.tenant === 'owner' }
+  if (!found || !hashes.some((hash) => timingSafeEqual(found.key_hash, hash))) return undefined
+  const { tenant, role } = found
+  return callerWith(tenant, role ?? roleWithout(tenant))
 }
+
+const callerWith = (tenant: string, role: Role): Caller => ({ tenant, role, isOwner: role === 'owner' })
 
 const unauthorized = (): QuickLinkError =>
   new QuickLinkError('unauthorized', 'Send a valid API key as "Authorization: Bearer <key>".', {

@@ -1,5 +1,5 @@
 // What tenants may do, in one process: their terms, rates and quotas, put together.
-import type { Router } from 'express'
+import type { Route } from '../api/operation.ts'
 import type { Shared } from '../coherence/open.ts'
 import { limits, type Config } from '../config.ts'
 import { askRedis } from '../connections/ask-redis.ts'
@@ -8,16 +8,16 @@ import type { Databases } from '../connections/databases.ts'
 import type { Admission } from '../links/change-link.ts'
 import { countersBy, countInMemory, countInRedis, insured, type Count } from '../rates/counters.ts'
 import { createRateLimit } from '../rates/rate-limit.ts'
-import { tenantsRouter } from './api.ts'
+import { tenantRoutes } from './api.ts'
 import { createDirectory } from './directory.ts'
 import type { TierName } from './tiers.ts'
-import { usageRouter } from '../quotas/api.ts'
+import { usageRoutes } from '../quotas/api.ts'
 import { createQuotaSync, startNights } from '../quotas/quota-sync.ts'
 import { TenantQuota } from '../quotas/tenant-quota.ts'
 
 export interface Tenants {
   readonly admission: Admission
-  readonly rooms: readonly Router[]
+  readonly routes: readonly Route[]
   close(): Promise<void>
 }
 
@@ -58,9 +58,9 @@ export function openTenants(config: Config, deps: TenantsDeps): Tenants {
   const nights = startNights(quotaSync, deps.onError)
   return {
     admission: { directory, tiers, rateLimit, quota },
-    rooms: [
-      usageRouter({ sql: databases.api, directory, tiers, rateLimit, quota, quotaSync }),
-      tenantsRouter({
+    routes: [
+      ...usageRoutes({ sql: databases.api, directory, tiers, rateLimit, quota, quotaSync }),
+      ...tenantRoutes({
         sql: databases.api,
         async onChanged(tenant) {
           directory.forget(tenant)

@@ -1,5 +1,7 @@
 // The SQL of tenants and their keys.
 import type { Sql } from '../connections/postgres.ts'
+import type { Role } from '../api/operation.ts'
+import { limits } from '../config.ts'
 import type { TierName } from './tiers.ts'
 
 export interface TenantRow {
@@ -97,29 +99,42 @@ export interface KeyRow {
   readonly expiresAt: Date | null
   readonly revokedAt: Date | null
   readonly createdAt: Date
+  /** null: none was given. */
+  readonly role: Role | null
 }
 
-const keyColumns = 'id, name, expires_at as "expiresAt", revoked_at as "revokedAt", created_at as "createdAt"'
+const keyColumns = 'id, name, role, expires_at as "expiresAt", revoked_at as "revokedAt", created_at as "createdAt"'
 
-export type NewKey = Pick<KeyRow, 'id' | 'name' | 'expiresAt'> & { readonly tenant: string; readonly hash: Buffer }
+export type NewKey = Pick<KeyRow, 'id' | 'name' | 'expiresAt' | 'role'> & {
+  readonly tenant: string
+  readonly hash: Buffer
+}
 
-/** undefined: there is no such tenant. */
+/** undefined: there is no such tenant, or it has as many keys as a tenant may have. */
 export async function insertKey(sql: Sql, key: NewKey): Promise<KeyRow | undefined> {
   const [row] = await sql.query<KeyRow>(
-    `insert into api_keys (id, tenant, name, key_hash, expires_at)
-     select $1, t.id, $3, $4, $5 from tenants t where t.id = $2 and t.deleted_at is null for key share
+    `insert into api_keys (id, tenant, name, key_hash, expires_at, role)
+     select $1, t.id, $3, $4, $5, $6 from tenants t where t.id = $2 and t.deleted_at is null
+       and (select count(*) from api_keys k where k.tenant = t.id) < ${limits.keysPerTenant} for key share of t
      returning ${keyColumns}`,
-    [key.id, key.tenant, key.name, key.hash, key.expiresAt],
+    [key.id, key.tenant, key.name, key.hash, key.expiresAt, key.role],
   )
   return row
 }
 
-/** The newest. More than that many keys of one tenant are a mistake. */
-export const listKeys = (sql: Sql, tenant: string, limit: number): Promise<KeyRow[]> =>
-  sql.query(`select ${keyColumns} from api_keys where tenant = $1 order by created_at desc, id limit $2`, [
+export const listKeys = (sql: Sql, tenant: string): Promise<KeyRow[]> =>
+  sql.query(
+    `select ${keyColumns} from api_keys where tenant = $1 order by created_at desc, id limit ${limits.keysPerTenant}`,
+    [tenant],
+  )
+
+export async function readKey(sql: Sql, tenant: string, id: string): Promise<KeyRow | undefined> {
+  const [row] = await sql.query<KeyRow>(`select ${keyColumns} from api_keys where tenant = $1 and id = $2`, [
     tenant,
-    limit,
+    id,
   ])
+  return row
+}
 
 /** Again is fine: it stays revoked since the first time. */
 export async function revokeKey(sql: Sql, tenant: string, id: string): Promise<KeyRow | undefined> {

@@ -1,0 +1,114 @@
+// Fields that the rooms' operations share: how they are validated, and how the description shows them.
+import { z } from 'zod'
+import 'zod-openapi'
+import { limits } from '../config.ts'
+import { lastTimeMs, parseCode } from '../link.ts'
+
+/** `must be …` for a wrong type, `is missing` where there is nothing. */
+export const mustBe = (what: string): { error: (issue: { input?: unknown }) => string } => ({
+  error: (issue) => (issue.input === undefined ? 'is missing' : `must be ${what}`),
+})
+
+export const largestInteger = 2 ** 31 - 1
+
+/** The format says what it is; the pattern that comes with it says nothing to a reader. */
+const asTime: z.GlobalMeta = {
+  override({ jsonSchema }) {
+    delete jsonSchema.pattern
+    Object.assign(jsonSchema, { format: 'date-time', examples: ['2030-01-31T12:00:00.000Z'] })
+  },
+}
+
+/** As an answer has it: UTC, to the millisecond. */
+export const timeShown = z.iso.datetime({ precision: 3 }).meta(asTime)
+
+export const count = z.int().min(0)
+
+export const codeShown = z
+  .string()
+  .meta({ description: 'The part of the short URL behind the slash.', examples: ['spring'] })
+
+const codeForm = { type: 'string' as const, pattern: '^[0-9A-Za-z_-]{3,64}$', examples: ['spring'] }
+
+/** The code of a link, in a path. */
+export const codeNamed = z
+  .string()
+  .transform((text, context) => {
+    const code = parseCode(text)
+    if (code !== undefined) return code
+    context.addIssue('There is no link with this code.')
+    return z.NEVER
+  })
+  .meta({ description: 'The code of a link.', override: codeForm })
+
+export const codeGiven = z.string(mustBe('text')).meta({
+  description:
+    'A code of your own, of 3 to 64 letters, digits, `_` and `-`. Some words (`api`, `docs`, …) are reserved.',
+  override: codeForm,
+})
+
+const tenantIdGrammar = /^[0-9A-Za-z][0-9A-Za-z._-]{0,63}$/
+const tenantIdForm = 'must have 1 to 64 of the characters 0-9, A-Z, a-z, ., _ and -, and begin with a letter or digit'
+
+export const isTenantId = (text: string): boolean => tenantIdGrammar.test(text)
+
+export const tenantIdGiven = z
+  .string(mustBe('text'))
+  .regex(tenantIdGrammar, tenantIdForm)
+  .meta({ examples: ['acme'] })
+
+/** In a path. */
+export const tenantNamed = z
+  .string()
+  .regex(tenantIdGrammar, 'There is no such tenant.')
+  .meta({ description: 'The id of a tenant.', examples: ['acme'] })
+
+export const tenantShown = z.string().meta({ description: 'The id of a tenant.', examples: ['acme'] })
+
+const pageForm = `must be a whole number from 1 to ${limits.pageMax}`
+
+/** What a request for a page of a list says, of so many items unless it says otherwise. */
+export const pageOf = (items: number) => ({
+  limit: z
+    .string(mustBe('given once'))
+    .regex(/^\d{1,9}$/, pageForm)
+    .transform(Number)
+    .refine((n) => n >= 1 && n <= limits.pageMax, pageForm)
+    .default(items)
+    .meta({
+      description: 'How many items a page has at most.',
+      override: ({ jsonSchema }) => {
+        delete jsonSchema.pattern
+        Object.assign(jsonSchema, { type: 'integer', minimum: 1, maximum: limits.pageMax, default: items })
+      },
+    }),
+  cursor: z
+    .string(mustBe('given once'))
+    .optional()
+    .meta({ description: '`nextCursor` of the page before. It fits its own list only.' }),
+})
+
+export const pageShown = <T extends z.ZodType>(item: T) =>
+  z.object({
+    items: z.array(item),
+    nextCursor: z.string().nullable().meta({ description: 'Where the next page begins; null on the last one.' }),
+  })
+
+const firstTimeMs = Date.parse('0001-01-01T00:00:00Z')
+const timeForm = 'a time like 2030-01-31T12:00:00Z'
+
+/** RFC 3339. */
+export const timeGiven = z
+  .string(mustBe(timeForm))
+  .regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)$/, `must be ${timeForm}`)
+  .pipe(z.iso.datetime({ offset: true, error: `must be ${timeForm}` }))
+  .transform((text) => new Date(text))
+  // An offset carries the last day of our grammar, or the first, beyond what it can read back.
+  .refine((at) => at.getTime() >= firstTimeMs && at.getTime() < lastTimeMs + 1000, `must be ${timeForm}`)
+  .meta(asTime)
+
+/** Expiry is exact to the second, so the rest is cut off, and the answer shows what holds. */
+export const futureTime = timeGiven
+  .transform((at) => new Date(Math.floor(at.getTime() / 1000) * 1000))
+  .refine((at) => at.getTime() > Date.now(), 'must be in the future')
+  .meta(asTime)

@@ -1,0 +1,101 @@
+// What the API offers, said once. A room declares its operations in this form, beside the code that does them; who may ask,
+// what is refused, the description at /api/v1/openapi.json and the tests of answers all follow from the declaration.
+import type { Request } from 'express'
+import type { z } from 'zod'
+import type { ErrorCode } from '../errors.ts'
+
+/** Each may do what those before it may. */
+export const roles = ['viewer', 'editor', 'admin', 'owner'] as const
+export type Role = (typeof roles)[number]
+
+export const covers = (role: Role, needed: Role): boolean => roles.indexOf(role) >= roles.indexOf(needed)
+
+export interface Caller {
+  readonly tenant: string
+  readonly role: Role
+  /** The owner may see and change every tenant's links. */
+  readonly isOwner: boolean
+}
+
+/** In the order in which the description has them. */
+export const groups = {
+  Links: 'Short links: what they lead to, and how often they were followed.',
+  Limits: "What a tenant has used of its tier's limits.",
+  Tenants: 'Teams on this server, each with links, keys and limits of its own.',
+  Keys: 'The keys of a tenant. A key is shown once, when it is made; the server keeps its hash.',
+  Cache: 'For the owner, when a redirect looks wrong: what each cache holds, and how to make all of them ask anew.',
+} as const
+
+type Method = 'get' | 'post' | 'patch' | 'delete'
+
+export interface Operation {
+  /** Its name in the description, and so in clients that are made from it. */
+  readonly id: string
+  readonly method: Method
+  /** Below /api/v1, with `{name}` for a part that is given. */
+  readonly path: `/${string}`
+  readonly group: keyof typeof groups
+  readonly needs: Role
+  readonly summary: string
+  readonly about?: string
+  /** What does not fit names nothing, so it is 404; the message of the schema says of what. */
+  readonly params?: z.ZodObject
+  readonly query?: z.ZodObject
+  readonly headers?: readonly ('Idempotency-Key' | 'If-Match')[]
+  readonly body?: { readonly schema: z.ZodType; readonly example: object }
+  readonly answer: {
+    readonly status: 200 | 201 | 204
+    readonly what: string
+    /** Absent: the answer has no body. */
+    readonly schema?: z.ZodType
+    readonly headers?: readonly ('ETag' | 'Location')[]
+  }
+  /** What is refused besides that which is refused everywhere (`problemsOf`). */
+  readonly problems?: readonly ErrorCode[]
+}
+
+/** Every error that this operation can be answered with. */
+export function problemsOf({ needs, params, body, headers = [], problems = [] }: Operation): ErrorCode[] {
+  // `rate_limited`: also an address that has tried too many keys.
+  const all: ErrorCode[] = ['invalid', 'unauthorized', 'rate_limited']
+  if (needs !== 'viewer') all.push('forbidden')
+  if (params) all.push('not_found')
+  if (headers.includes('If-Match')) all.push('precondition_failed')
+  if (body) all.push('too_large')
+  return [...new Set([...all, ...problems, 'unavailable', 'internal'] as const)]
+}
+
+/** Of its body. */
+export const bodyTypes = ({ method }: Operation): readonly string[] =>
+  method === 'patch' ? ['application/json', 'application/merge-patch+json'] : ['application/json']
+
+export const operation = <const O extends Operation>(declared: O): O => declared
+
+type Parsed<S> = S extends z.ZodType ? z.output<S> : undefined
+
+export interface Asked<O extends Operation = Operation> {
+  readonly caller: Caller
+  readonly params: Parsed<O['params']>
+  readonly query: Parsed<O['query']>
+  readonly body: O['body'] extends { schema: infer S } ? Parsed<S> : undefined
+  readonly request: Request
+}
+
+export interface Reply<Body = unknown> {
+  readonly body?: Body
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+type ReplyTo<O extends Operation> = O['answer'] extends { schema: infer S extends z.ZodType }
+  ? Reply<z.input<S>> & { readonly body: z.input<S> }
+  : undefined
+
+export interface Route {
+  readonly operation: Operation
+  readonly handle: (asked: Asked) => Promise<Reply | undefined>
+}
+
+export const route = <O extends Operation>(operation: O, handle: (asked: Asked<O>) => Promise<ReplyTo<O>>): Route => ({
+  operation,
+  handle,
+})
