@@ -1,7 +1,7 @@
 # The commands of QuickLink. Each is an npm script, because npm finds the Node 24 that comes with the packages first,
 # whatever the system's own Node is. NAME, MODE, PORT and the like are passed on by the environment.
 .DEFAULT_GOAL := help
-.PHONY: up down logs status settings doctor backup restore service service-remove upgrade owner-key new-owner-key grafana-password test images check check-alerts bench bench-peers bench-compare bench-guard load load-short load-compare k6 drill drills drills-can-fail game-day help install
+.PHONY: up down logs status settings doctor test-alert backup restore service service-remove upgrade owner-key new-owner-key grafana-password test images check check-alerts bench bench-peers bench-compare bench-guard load load-short load-compare k6 drill drills drills-can-fail game-day help install
 export
 
 # npm writes this file last, also after `npm install`: it is older than the lock file only when packages are missing.
@@ -24,6 +24,9 @@ settings: install ## what is set, from where, and what nothing reads (NAME=value
 
 doctor: install ## the production checklist, asked of the running appliance: ok or not ok, with the reason
 	@npm run --silent appliance -- doctor
+
+test-alert: install ## send an alert through to whoever is told (ALERT_WEBHOOK_URL, ALERT_EMAIL)
+	@npm run --silent appliance -- test-alert
 
 backup: install ## a copy of the database into .quicklink/backups, while it runs
 	@npm run --silent appliance -- backup

@@ -8,12 +8,13 @@ import { removeService, service } from '../embedded/service.ts'
 import { placesFrom, up as embeddedUp } from '../embedded/up.ts'
 import { backup, newOwnerKey, restore } from './backup.ts'
 import { dockerProblem, idsOf } from './compose.ts'
-import { dockerPatient } from './doctor-docker.ts'
-import { embeddedPatient } from './doctor-embedded.ts'
+import { dockerAlertmanager, dockerPatient } from './doctor-docker.ts'
+import { embeddedAlertmanager, embeddedPatient } from './doctor-embedded.ts'
 import { examine } from './doctor.ts'
 import { down, grafanaPassword, logs, ownerKey, status, up, upgrade } from './docker.ts'
 import { type Mode, chooseMode, currentMode } from './mode.ts'
 import { type Told, asEnv, remember, sayUnknown, show, told } from './settings.ts'
+import { testAlert } from './test-alert.ts'
 
 const places = placesFrom(process.env)
 const given = toldOrEnd()
@@ -73,12 +74,19 @@ const commands: Record<string, Record<Mode, () => Promise<void>>> = {
   logs: { docker: logs, embedded: () => embeddedLogs(places) },
   status: { docker: () => status(say), embedded: () => embeddedStatus(places, say) },
   settings: { docker: () => settings(), embedded: () => settings() },
-  doctor: { docker: () => examine(dockerPatient(), say), embedded: () => examine(embeddedPatient(places), say) },
+  doctor: {
+    docker: async () => examine(await dockerPatient(), say),
+    embedded: () => examine(embeddedPatient(places), say),
+  },
+  'test-alert': {
+    docker: async () => testAlert(await dockerAlertmanager(), say),
+    embedded: () => testAlert(embeddedAlertmanager(places), say),
+  },
   backup: { docker: () => backup(places, say), embedded: () => embeddedBackup(places, say) },
   restore: { docker: () => restore(places, env, say), embedded: () => embeddedRestore(places, env, say) },
   service: { docker: dockerRestarts, embedded: () => Promise.resolve(service(places, env, say)) },
   'service-remove': { docker: dockerRestarts, embedded: () => Promise.resolve(removeService(say)) },
-  upgrade: { docker: () => upgrade(say), embedded: embeddedUpgrade },
+  upgrade: { docker: () => upgrade(places, env, say), embedded: embeddedUpgrade },
   'owner-key': { docker: async () => say(await ownerKey()), embedded: () => printFile(places.ownerKeyFile) },
   'new-owner-key': { docker: () => newOwnerKey(say), embedded: withDockerOnly('new-owner-key') },
   'grafana-password': {

@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { type Places, Refusal, type Say, makeDataDir, projectDir, writePrivate } from '../embedded/paths.ts'
 import { portProblem } from '../embedded/process.ts'
+import { writeForContainer } from '../embedded/receiver.ts'
 import { compose, composed, docker, idsOf, inService } from './compose.ts'
 
 /** The compose file decides these; a value from outside would contradict it. */
@@ -16,6 +17,7 @@ export async function up(places: Places, env: NodeJS.ProcessEnv, say: Say): Prom
   if (given.length > 0)
     say(`With Docker ${given.join(', ')} ${given.length > 1 ? 'have' : 'has'} no effect: see docker-compose.yml.`)
   makeDataDir(places)
+  const receiver = tellReceiver(places, env)
   if ((await idsOf('--status', 'running')).length === 0) await refuseTakenPorts()
   say('Starting with Docker (the first time, images are pulled and built: this takes some minutes)')
   const started = await compose(['up', '-d', '--build', '--wait', '--quiet-pull'], {
@@ -32,7 +34,19 @@ export async function up(places: Places, env: NodeJS.ProcessEnv, say: Say): Prom
         : 'Docker could not start it, see above. `MODE=embedded make up` starts without Docker.',
     )
   }
+  await receiver.apply()
   await closingLines(say)
+}
+
+/** Compose is told of the file; a container that ran before has read the one of before. */
+function tellReceiver(places: Places, env: NodeJS.ProcessEnv): { apply: () => Promise<void> } {
+  const written = writeForContainer(places, env)
+  if (written) process.env['ALERTMANAGER_CONFIG'] = written.file
+  return {
+    async apply() {
+      if (written?.changed) await composed(['restart', 'alertmanager'])
+    },
+  }
 }
 
 export async function buildArgs(): Promise<NodeJS.ProcessEnv> {
@@ -135,8 +149,9 @@ async function refuseOtherNetworks(): Promise<void> {
  * new replicas come beside the old ones, and these go when the new ones are ready. Migrations run under a lock in the
  * first new one, and leave the old version able to go on.
  */
-export async function upgrade(say: Say): Promise<void> {
+export async function upgrade(places: Places, given: NodeJS.ProcessEnv, say: Say): Promise<void> {
   const env = await buildArgs()
+  tellReceiver(places, given)
   await compose(['pull', '--ignore-buildable', '--quiet'], { shown: true })
   const services = (await composed(['config', '--services'])).split('\n')
   const old = await idsOf('quicklink')

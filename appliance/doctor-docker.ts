@@ -1,6 +1,7 @@
 import { compose, composed, docker, idsOf, inService, linesOf } from './compose.ts'
 import { askOps } from './docker.ts'
 import { type Patient, type Points, finding, nothingFound } from './doctor.ts'
+import type { Alertmanager } from './test-alert.ts'
 
 const asOperator = 'REDISCLI_AUTH=$(cat /run/quicklink/operator) exec redis-cli --user operator "$@"'
 
@@ -62,7 +63,18 @@ const more: Points = {
   },
 }
 
-export const dockerPatient = (): Patient => ({
+export async function dockerAlertmanager(): Promise<Alertmanager | undefined> {
+  if ((await idsOf('--status', 'running', 'alertmanager')).length === 0) return undefined
+  const asked = (path: string, ...more: string[]): Promise<string> =>
+    inService('alertmanager', ['wget', '-q', '-O', '-', ...more, `http://127.0.0.1:9093${path}`])
+  return {
+    get: (path) => asked(path),
+    post: (path, body) => asked(path, '--header', 'Content-Type: application/json', '--post-data', body),
+    log: '`docker compose logs alertmanager`',
+  }
+}
+
+export const dockerPatient = async (): Promise<Patient> => ({
   ops: askOps,
   visit: async (codes) => {
     const script = `await Promise.all(process.argv.slice(1).map((code) => fetch('http://127.0.0.1:8080/' + code)))`
@@ -75,6 +87,7 @@ export const dockerPatient = (): Patient => ({
       unknown
     >,
   prometheus: (path) => inService('prometheus', ['wget', '-q', '-O', '-', `http://127.0.0.1:9090${path}`]),
+  alertmanager: await dockerAlertmanager(),
   exposed: async () =>
     (await published())
       .filter(({ Service }) => !['quicklink', 'proxy', 'grafana'].includes(Service))

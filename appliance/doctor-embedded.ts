@@ -1,13 +1,14 @@
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { loadConfig, type Config } from '../server/config.ts'
 import { type Places, Refusal, readJson, shown } from '../embedded/paths.ts'
-import { runningPrometheus } from '../embedded/prometheus.ts'
+import { alertmanagerLogFile, runningAlertmanager, runningPrometheus } from '../embedded/monitoring.ts'
 import { askRedis } from '../embedded/redis-process.ts'
 import { fetchOps, runningServer } from '../embedded/server.ts'
 import { lastBackupMs } from '../embedded/backup.ts'
 import { keeperDaemon } from '../embedded/keeper.ts'
 import { hasService } from '../embedded/service.ts'
 import { type Patient, type Points, finding } from './doctor.ts'
+import type { Alertmanager } from './test-alert.ts'
 
 interface Service {
   readonly port: number
@@ -37,10 +38,23 @@ const stayingUp = (places: Places, url: string): Points => ({
   'It is there after a reboot'() {
     return finding(hasService(), hasService() ? 'a systemd unit starts it' : '`make service` writes a systemd unit')
   },
-  'Somebody hears the alerts'() {
-    return finding(false, 'without Docker nobody is notified: send them to an Alertmanager of your own')
-  },
 })
+
+export function embeddedAlertmanager(places: Places): Alertmanager | undefined {
+  const running = runningAlertmanager(places)
+  if (!running) return undefined
+  const asked = async (path: string, init?: RequestInit): Promise<string> => {
+    const answer = await fetch(running.url + path, { ...init, signal: AbortSignal.timeout(5000) })
+    if (!answer.ok) throw new Refusal(`Alertmanager answered ${answer.status} to ${path}.`)
+    return answer.text()
+  }
+  const headers = { 'Content-Type': 'application/json' }
+  return {
+    get: (path) => asked(path),
+    post: (path, body) => asked(path, { method: 'POST', headers, body }),
+    log: shown(alertmanagerLogFile(places)),
+  }
+}
 
 export function embeddedPatient(places: Places): Patient {
   const server = runningServer(places)
@@ -72,6 +86,7 @@ export function embeddedPatient(places: Places): Patient {
       : undefined,
     settings: () => Promise.resolve({ ...config(), trustProxy: environment()['TRUST_PROXY'] || 'off' }),
     prometheus: prometheus && (async (path) => (await fetch(prometheus.url + path)).text()),
+    alertmanager: embeddedAlertmanager(places),
     exposed: async () => {
       if (!hasRedis) return []
       const bound = (await askRedis(port, password, 'config get bind'))?.trim().split(/\r?\n/).at(-1)

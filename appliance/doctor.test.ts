@@ -17,6 +17,7 @@ async function linesOf(metrics: string, about = 'Circuit breaker', trustProxy = 
     redis: () => Promise.resolve('1'),
     settings: () => Promise.resolve({ breakerFailures: 5, breakerWindowMs: 10_000, breakerOpenMs: 30_000, trustProxy }),
     prometheus: undefined,
+    alertmanager: undefined,
     exposed: () => Promise.resolve([]),
     open: () => Promise.resolve(open),
     leaks: () => Promise.resolve([]),

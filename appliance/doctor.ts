@@ -1,6 +1,8 @@
 // `make doctor`: what has to be true before and in production, asked of the running appliance itself. One line each, with
 // the reason; the exit code says whether all are true.
 import type { Say } from '../embedded/paths.ts'
+import { howToBeTold } from '../embedded/receiver.ts'
+import { type Alertmanager, whoHears } from './test-alert.ts'
 
 /** The ways to ask, which differ with the mode. Each may throw: then its point is not ok, and the error is the reason. */
 export interface Patient {
@@ -14,6 +16,8 @@ export interface Patient {
   settings(): Promise<Readonly<Record<string, unknown>>>
   /** Of Prometheus' API; undefined: there is no Prometheus. */
   readonly prometheus: ((path: string) => Promise<string>) | undefined
+  /** Undefined: it does not run. */
+  readonly alertmanager: Alertmanager | undefined
   /** Where what must not be reached from outside can be reached; empty: nowhere. */
   exposed(): Promise<string[]>
   /** Where the public port can be reached from other machines; empty: nowhere. */
@@ -116,7 +120,7 @@ const proxyPoints = ({ ops, settings, open }: Patient): Points => ({
   },
 })
 
-const serverPoints = ({ ops, settings, redis, prometheus, exposed, leaks }: Patient): Points => ({
+const serverPoints = ({ ops, settings, redis, prometheus, alertmanager, exposed, leaks }: Patient): Points => ({
   /** What the front door leaves to node:http costs twice: a field that is not of its grammar, or a proxy that sends bodies. */
   async 'Redirects at the front door'() {
     if ((await settings())['frontDoor'] === 'http') return 'not here'
@@ -161,6 +165,12 @@ const serverPoints = ({ ops, settings, redis, prometheus, exposed, leaks }: Pati
     const count = rules.filter(({ name }) => name === 'QuickLinkCacheHitRateLow').length
     if (sick.length > 0) return finding(false, `rules that cannot be evaluated: ${sick.join(', ')}`)
     return finding(count >= 2, `${rules.length} rules loaded, ${count} of them on the hit rate`)
+  },
+  async 'Somebody hears the alerts'() {
+    if (!alertmanager) return finding(false, 'nobody: install prometheus and alertmanager, then `make up`')
+    const hearers = await whoHears(alertmanager)
+    if (hearers.length === 0) return finding(false, `nobody: ${howToBeTold}`)
+    return finding(true, `by ${hearers.join(' and ')}; \`make test-alert\` shows that it arrives`)
   },
   async 'Circuit breaker for Redis'() {
     if (!redis) return 'not here'

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { parseEnv } from 'node:util'
 import { envName, fileSettings, settings as serverSettings } from '../server/config.ts'
 import { type Places, Refusal, type Say, projectDir, readJson, readText, shown, writeJson } from '../embedded/paths.ts'
+import { receiverSettings } from '../embedded/receiver.ts'
 
 interface Given {
   readonly name: string
@@ -22,6 +23,8 @@ export interface Told {
 }
 
 const secrets = new Set(['OWNER_KEY', 'CODE_SALT', 'DATABASE_URL', 'REDIS_URL', 'REDIS_PASSWORD'])
+/** The address of a webhook lets whoever has it write there. It is kept all the same, or the next start would tell nobody. */
+const isHidden = (name: string): boolean => secrets.has(name) || name === 'ALERT_WEBHOOK_URL'
 /** `make up` finds what was remembered there. */
 const isWhere = (name: string): boolean => name === 'DATA_DIR'
 
@@ -33,7 +36,7 @@ function knownNames(): Set<string> {
   const inCompose = composeFiles.flatMap((file) =>
     [...readFileSync(join(projectDir, file), 'utf8').matchAll(/\$\{([A-Z][A-Z_]+)/g)].map(([, name = '']) => name),
   )
-  return new Set([...names, ...files, ...inCompose, 'MODE'])
+  return new Set([...names, ...files, ...inCompose, ...receiverSettings, 'MODE'])
 }
 
 export function told(env: NodeJS.ProcessEnv, places: Places, dotenv = readText(join(projectDir, '.env')) ?? ''): Told {
@@ -77,7 +80,7 @@ export function sayUnknown({ unknown }: Told, say: Say): void {
 
 /** For `make settings`. */
 export function show(all: Told, say: Say): void {
-  const hidden = (name: string, value: string): string => (secrets.has(name) ? '(a secret)' : value)
+  const hidden = (name: string, value: string): string => (isHidden(name) ? '(a secret)' : value)
   const rows = all.given.map(({ name, value, from }) => [name, hidden(name, value), from] as const)
   const widths = [0, 1].map((n) => Math.max(0, ...rows.map((row) => row[n as 0 | 1].length)))
   for (const [name, value, from] of rows) say(`${name.padEnd(widths[0]!)}  ${value.padEnd(widths[1]!)}  ${from}`)

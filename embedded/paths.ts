@@ -34,6 +34,7 @@ export function placesIn(dataDir: string) {
     redisDir: join(dir, 'redis'),
     redisFile: join(dir, 'redis.json'),
     aptLogFile: join(dir, 'apt.log'),
+    alertmanagerFile: join(dir, 'alertmanager.yml'),
   }
 }
 

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { keeperDaemon, keeping, stopKeeper } from './keeper.ts'
 import { type Places, Refusal, type Say, projectDir, shown } from './paths.ts'
 import { postgresVersion, stopPostgres } from './postgres.ts'
-import { runningPrometheus, stopPrometheus } from './prometheus.ts'
+import { runningAlertmanager, runningPrometheus, stopAlertmanager, stopPrometheus } from './monitoring.ts'
 import { redisVersion, stopRedis } from './redis.ts'
 import { fetchOps, runningServer, stopServer } from './server.ts'
 
@@ -19,7 +19,7 @@ export async function status(places: Places, say: Say): Promise<void> {
     redisVersion(places),
   ])
   const row = (name: string, up: boolean, text = ''): void => {
-    say(`${name.padEnd(10)} ${(up ? 'up' : 'down').padEnd(5)} ${text}`.trimEnd())
+    say(`${name.padEnd(12)} ${(up ? 'up' : 'down').padEnd(5)} ${text}`.trimEnd())
   }
   row(
     'QuickLink',
@@ -30,6 +30,8 @@ export async function status(places: Places, say: Say): Promise<void> {
   row('Redis', redis !== undefined, redis && `${redis.version}  (127.0.0.1:${redis.port})`)
   const prometheus = runningPrometheus(places)
   row('Prometheus', prometheus !== undefined, prometheus && `Prometheus ${prometheus.version}  (${prometheus.url})`)
+  const alertmanager = runningAlertmanager(places)
+  row('Alertmanager', alertmanager !== undefined, alertmanager && `Alertmanager ${alertmanager.version}  (${alertmanager.url})`) // prettier-ignore
   const keeper = keeperDaemon(places).pid()
   const restarts = Object.entries(keeping(places)?.restarts ?? {}).map(
     ([name, { count, lastAt }]) =>
@@ -38,9 +40,9 @@ export async function status(places: Places, say: Say): Promise<void> {
   row('Keeper', keeper !== undefined, restarts.join('; ') || 'starts again what dies')
   if (!server) return
   const summary = ready?.text && parsed(ready.text)
-  if (summary) say(`\nreadyz     ${JSON.stringify(summary)}`)
+  if (summary) say(`\nreadyz       ${JSON.stringify(summary)}`)
   const details = statusz?.ok ? parsed(statusz.text) : undefined
-  if (details) say(`statusz    ${JSON.stringify(details, null, 2)}`)
+  if (details) say(`statusz      ${JSON.stringify(details, null, 2)}`)
 }
 
 function parsed(text: string): unknown {
@@ -78,6 +80,7 @@ export async function down(places: Places, say: Say): Promise<void> {
   const parts = [
     ['Keeper', stopKeeper],
     ['Prometheus', stopPrometheus],
+    ['Alertmanager', stopAlertmanager],
     ['QuickLink', stopServer],
     ['Redis', stopRedis],
     ['Postgres', stopPostgres],
@@ -86,7 +89,7 @@ export async function down(places: Places, say: Say): Promise<void> {
   for (const [name, stop] of parts) {
     const result = await stop(places)
     stuck ||= result === 'does not stop'
-    say(`${name.padEnd(10)} ${result}`)
+    say(`${name.padEnd(12)} ${result}`)
   }
   if (stuck) throw new Refusal('Not everything stopped: look at the processes above.')
   say('The data stays. `make up` starts it again.')

@@ -1,7 +1,9 @@
 // The commands as a person runs them, on the real server.
+// Long because each of them is shown here, and they share a way to be run.
 import { execFile, spawn } from 'node:child_process'
 import { appendFileSync, existsSync, mkdirSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { once } from 'node:events'
+import { createServer as createHttpServer } from 'node:http'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -252,7 +254,7 @@ test("the system's Prometheus scrapes it, under the name that the alerts know", 
   const more = { DATA_DIR: `${dataDir}-watched`, PORT: String(await freePort()), OPS_PORT: String(await freePort()) }
   try {
     const { text } = await command('up', more)
-    const [, url = ''] = /Prometheus, with the alerts, is at (\S+);/.exec(text) ?? []
+    const [, url = ''] = /Prometheus, with the alerts, is at (\S+)[,;]/.exec(text) ?? []
     await waitFor(async () => {
       const answer = await fetch(`${url}/api/v1/query?query=${encodeURIComponent('up{job="quicklink"} == 1')}`)
       const { data } = (await answer.json()) as { data: { result: unknown[] } }
@@ -270,6 +272,48 @@ test("the system's Prometheus scrapes it, under the name that the alerts know", 
     expect((await command('down', more)).text).toMatch(/Prometheus +stopped/)
   }
 })
+
+const alertmanager = ['alertmanager', 'prometheus-alertmanager'].find((name) => onPath(name) !== undefined)
+const told = { timeout: 120_000, skip: onPath('prometheus') === undefined || alertmanager === undefined }
+test('a receiver is told of a test alert, and one that refuses it is said to have not taken it', told, async () => {
+  const heard: string[] = []
+  let status = 200
+  const hook = createHttpServer((request, response) => {
+    let body = ''
+    request.on('data', (chunk: Buffer) => (body += chunk.toString()))
+    request.on('end', () => {
+      heard.push(body)
+      response.writeHead(status).end()
+    })
+  })
+  await new Promise<void>((resolve) => hook.listen(0, '127.0.0.1', resolve))
+  const { port } = hook.address() as { port: number }
+  const more = { DATA_DIR: `${dataDir}-told`, PORT: String(await freePort()), OPS_PORT: String(await freePort()) }
+  try {
+    expect((await command('up', more)).text).toContain('names who is told')
+    expect(await command('test-alert', more)).toMatchObject({ code: 1, text: expect.stringMatching(/^Nobody is told/) as string })
+    expect((await command('doctor', more)).text).toMatch(/^not ok +Somebody hears the alerts: nobody: /m)
+
+    // Beside the QuickLink that runs.
+    const url = `http://127.0.0.1:${port}/secret`
+    expect((await command('up', { ...more, ALERT_WEBHOOK_URL: url })).text).toContain('make test-alert')
+    expect((await command('settings', more)).text).toMatch(/ALERT_WEBHOOK_URL +\(a secret\) +an earlier start/)
+    expect((await command('test-alert', more)).text).toContain('It was taken by webhook')
+    expect(heard.map((body) => (JSON.parse(body) as { commonLabels: object }).commonLabels)).toEqual([
+      expect.objectContaining({ alertname: 'QuickLinkTestAlert', severity: 'critical' }),
+    ])
+    expect((await command('doctor', more)).text).toMatch(/^ok +Somebody hears the alerts: by webhook/m)
+    const config = join(`${dataDir}-told`, 'alertmanager', 'alertmanager.yml')
+    expect(statSync(config).mode & 0o777).toBe(0o600)
+
+    status = 400
+    const refused = await command('test-alert', more)
+    expect(refused).toMatchObject({ code: 1, text: expect.stringContaining('did not go out by webhook') as string })
+  } finally {
+    hook.close()
+    expect((await command('down', more)).text).toMatch(/Alertmanager +stopped/)
+  }
+}) // prettier-ignore
 
 test('a taken port, an impossible value and another mode are each refused with a sentence', async () => {
   const server = createServer()

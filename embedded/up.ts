@@ -8,7 +8,8 @@ import { type Places, Refusal, type Say, makeDataDir, placesIn, shown, writePriv
 import { postgresDaemon, startPostgres } from './postgres.ts'
 import { freePort, portProblem } from './process.ts'
 import { until } from './wait.ts'
-import { runningPrometheus, startPrometheus } from './prometheus.ts'
+import { runningAlertmanager, runningPrometheus, startMonitoring } from './monitoring.ts'
+import { alertmanagerConfig, hearersIn, howToBeTold, receiverSettings } from './receiver.ts'
 import { redisDaemon, startRedis } from './redis.ts'
 import { type ServerUrls, fetchOps, isReady, runningServer, startServer } from './server.ts'
 
@@ -21,6 +22,7 @@ const ours = ['DATABASE_URL', 'REDIS_URL', 'REDIS_SENTINELS', 'REDIS_SENTINEL_NA
 export async function up(env: NodeJS.ProcessEnv, say: Say): Promise<void> {
   const config = readConfig(env, say)
   nightsOf(env) // refused here, and not in the log of the keeper
+  alertmanagerConfig(env) // nor when all has been started
   const places = placesIn(config.dataDir)
   makeDataDir(places)
   await alone(
@@ -28,7 +30,8 @@ export async function up(env: NodeJS.ProcessEnv, say: Say): Promise<void> {
     async () => {
       const already = runningServer(places)
       if (already) {
-        await heal(places, config, already, env['RUNBOOK_URL'], say)
+        await heal(places, config, say)
+        await startMonitoring(places, already.opsUrl, env, say)
         await startKeeper(places, serverEnv(env, places, urlsOf(already), existsSync(places.redisUrlFile)))
         if (!(await until(() => isReady(already), 20_000, 200))) {
           throw new Refusal('QuickLink is running, but not ready: see `make logs`, or `make down` and `make up`.')
@@ -47,7 +50,7 @@ export async function up(env: NodeJS.ProcessEnv, say: Say): Promise<void> {
       const settings = serverEnv(env, places, urls, redis !== undefined)
       const server = await startServer(places, settings, urls)
       await sayIfDegraded(server, redis !== undefined, say)
-      await startPrometheus(places, server.opsUrl, env['RUNBOOK_URL'], say)
+      await startMonitoring(places, server.opsUrl, env, say)
       await startKeeper(places, settings)
       closingLines(places, server, env, say)
     },
@@ -56,13 +59,7 @@ export async function up(env: NodeJS.ProcessEnv, say: Say): Promise<void> {
 }
 
 /** What it needs and has died is started again. */
-async function heal(
-  places: Places,
-  config: Config,
-  { opsUrl }: ServerUrls,
-  runbookUrl: string | undefined,
-  say: Say,
-): Promise<void> {
+async function heal(places: Places, config: Config, say: Say): Promise<void> {
   if (postgresDaemon(places).pid() === undefined) {
     say('Postgres is down: starting it')
     await startPostgres(places, config.workers, say)
@@ -72,7 +69,6 @@ async function heal(
     say('Redis is down: starting it')
     await startRedis(places, say)
   }
-  if (runningPrometheus(places) === undefined) await startPrometheus(places, opsUrl, runbookUrl, say)
 }
 
 /** The server would refuse a bad set too, but only after the services were started. */
@@ -90,8 +86,10 @@ function readConfig(env: NodeJS.ProcessEnv, say: Say): Config {
   }
 }
 
+/** Who is told of alerts is none of the server's business. */
+const notTheServers: readonly string[] = [...ours, ...ours.map((name) => `${name}_FILE`), ...receiverSettings]
 const withoutOurs = (env: NodeJS.ProcessEnv): NodeJS.ProcessEnv =>
-  Object.fromEntries(Object.entries(env).filter(([name]) => !ours.includes(name.replace(/_FILE$/, ''))))
+  Object.fromEntries(Object.entries(env).filter(([name]) => !notTheServers.includes(name)))
 
 interface Urls extends ServerUrls {
   readonly port: number
@@ -157,7 +155,7 @@ function closingLines(places: Places, server: ServerUrls, env: NodeJS.ProcessEnv
   say('')
   say(`QuickLink is running at ${server.url}`)
   say(`The owner key is in ${keyIsIn}`)
-  say(monitoring(places, server))
+  say(monitoring(places, server, env))
   say('Make a first link:')
   say('')
   say(
@@ -167,11 +165,17 @@ function closingLines(places: Places, server: ServerUrls, env: NodeJS.ProcessEnv
   say('')
 }
 
-function monitoring(places: Places, { opsUrl }: ServerUrls): string {
+function monitoring(places: Places, { opsUrl }: ServerUrls, env: NodeJS.ProcessEnv): string {
   const prometheus = runningPrometheus(places)
-  const missing = 'Grafana, Alertmanager and the exporters come with Docker only'
-  if (prometheus) return `Prometheus, with the alerts, is at ${prometheus.url}; ${missing}`
-  return `Nothing watches it: install prometheus for the alerts, then make down, make up (metrics: ${opsUrl}/metrics); ${missing}`
+  const alertmanager = runningAlertmanager(places)
+  if (!prometheus) {
+    return `Nothing watches it: install prometheus and alertmanager for the alerts, then make up (metrics: ${opsUrl}/metrics)`
+  }
+  const seen = `Prometheus, with the alerts, is at ${prometheus.url}`
+  if (!alertmanager)
+    return `${seen}; nobody is told of them, because no Alertmanager runs: install alertmanager, then make up`
+  const whoHears = hearersIn(alertmanagerConfig(env)).length > 0 ? '`make test-alert` sends one through' : howToBeTold
+  return `${seen}, Alertmanager at ${alertmanager.url}; ${whoHears}`
 }
 
 const quoteIfNeeded = (path: string): string => (/^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`)

@@ -190,7 +190,8 @@ async function compose(config: Config, deps: AppDeps, acquired: AsyncDisposableS
   // Who asks: visitors, and callers of the API.
   const decisions = new Decisions({
     resolver,
-    nowMs: Date.now,
+    // A link ends by one clock for all processes, whatever their machines say: see the drill clock-jumps.
+    nowMs: () => clock.nowMs(),
     clicks,
     hits: hits.quota,
     absentCodes,

@@ -1,17 +1,25 @@
 // The drills, in the order of `make drills`.
 import type { Drill } from './engine/drill.ts'
+import { clockJumps } from './clock-jumps.ts'
 import { hotKey } from './hot-key.ts'
+import { logFull } from './log-full.ts'
+import { logUnread } from './log-unread.ts'
+import { namesHang } from './names-hang.ts'
+import { postgresFull } from './postgres-full.ts'
 import { postgresPartition } from './postgres-partition.ts'
 import { postgresRefused } from './postgres-refused.ts'
 import { postgresSlow } from './postgres-slow.ts'
+import { primaryKilled } from './primary-killed.ts'
 import { redisFailover } from './redis-failover.ts'
 import { redisMemoryFull } from './redis-memory-full.ts'
 import { redisPartition } from './redis-partition.ts'
 import { redisRefused } from './redis-refused.ts'
 import { redisSlow } from './redis-slow.ts'
 import { resurrection } from './resurrection.ts'
+import { spoolFull } from './spool-full.ts'
 import { stampede } from './stampede.ts'
 import { workerHung } from './worker-hung.ts'
+import { workerKilled } from './worker-killed.ts'
 import { wrongData } from './wrong-data.ts'
 
 export const drills: readonly Drill[] = [
@@ -23,9 +31,17 @@ export const drills: readonly Drill[] = [
   postgresRefused,
   postgresSlow,
   postgresPartition,
+  postgresFull,
   wrongData,
   hotKey,
   stampede,
   resurrection,
   workerHung,
+  workerKilled,
+  primaryKilled,
+  spoolFull,
+  logFull,
+  logUnread,
+  namesHang,
+  clockJumps,
 ]

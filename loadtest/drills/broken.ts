@@ -96,4 +96,60 @@ export const broken: readonly Broken[] = [
     patch: { file: 'processes/crew.ts', from: 'standIn?.accept()', to: 'void standIn' },
     named: /^new visitors without an answer/,
   },
+  {
+    drill: 'worker-killed',
+    how: 'clicks are written down once a minute',
+    patch: { file: 'config.ts', from: 'clicksEveryMs: 1000', to: 'clicksEveryMs: 60_000' },
+    named: /^clicks lost/,
+  },
+  {
+    drill: 'primary-killed',
+    how: 'workers that lose their primary end on the spot',
+    patch: { file: 'processes/worker.ts', from: "log.warn('the primary process is gone')", to: 'process.exit(1)' },
+    named: /^clicks lost/,
+  },
+  {
+    drill: 'spool-full',
+    how: 'what cannot be written down is given up',
+    patch: {
+      file: 'clicks/writer.ts',
+      from: 'if (this.#doubtful) await this.#put(this.#doubtful)',
+      to: 'this.#doubtful = undefined',
+    },
+    named: /^clicks lost/,
+  },
+  {
+    drill: 'postgres-full',
+    how: 'a full disk is taken for a mistake of our own',
+    patch: { file: 'connections/postgres.ts', from: '(08|53|57|40)', to: '(08|57|40)' },
+    named: /^creates that were answered otherwise/,
+  },
+  {
+    drill: 'log-full',
+    how: 'a line that finds no room ends its process',
+    patch: {
+      file: 'telemetry/log-writer.ts',
+      from: 'if (failure) {',
+      to: "if (failure?.code === 'ENOSPC') process.exit(1)\n    if (failure) {",
+    },
+    named: /^answers outside the promised ones/,
+  },
+  {
+    drill: 'log-unread',
+    how: 'who logs waits for the reader',
+    patch: { file: 'telemetry/log-writer.ts', from: 'O_WRONLY | O_NONBLOCK | O_NOCTTY', to: 'O_WRONLY | O_NOCTTY' },
+    named: /^answers outside the promised ones/,
+  },
+  {
+    drill: 'names-hang',
+    how: 'no deadline for a connection to Postgres',
+    env: { DB_TIMEOUT_MS: '10000', API_DB_TIMEOUT_MS: '10000' },
+    named: /^p99 of the 503s/,
+  },
+  {
+    drill: 'clock-jumps',
+    how: 'the end of a link goes by the own clock',
+    patch: { file: 'redirect/prepared.ts', from: 'prepared.endsMs <= nowMs()', to: 'prepared.endsMs <= Date.now()' },
+    named: /wrong place/,
+  },
 ]

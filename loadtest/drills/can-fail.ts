@@ -3,13 +3,14 @@
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { projectDir } from '../../embedded/paths.ts'
+import { Refusal, projectDir } from '../../embedded/paths.ts'
 import type { Report } from '../report/report.ts'
 import { drills } from './all.ts'
 import { broken, type Broken } from './broken.ts'
 import { lockDrills } from './engine/safety.ts'
 import { runDrill } from './engine/engine.ts'
 import { reportOf } from './engine/report.ts'
+import { orderIn } from './order.ts'
 
 /** A copy of the sources in which one line is another. */
 function patched({ file, from, to }: NonNullable<Broken['patch']>): string {
@@ -39,8 +40,22 @@ async function run(each: Broken): Promise<Report> {
   }
 }
 
-const only = process.env['NAME']?.split(',').filter((name) => name !== '') ?? []
-const chosen = broken.filter(({ drill }) => only.length === 0 || only.includes(drill))
+/** All of them, or those of NAME that can be run here. */
+function choose(): readonly Broken[] {
+  const names = process.env['NAME'] || 'all'
+  const { chosen, leftOut } = orderIn({ NAME: names })
+  for (const reason of leftOut) console.log(`Left out: ${reason}`)
+  return broken.filter(({ drill }) => chosen.some(({ name }) => name === drill))
+}
+
+const chosen = ((): readonly Broken[] => {
+  try {
+    return choose()
+  } catch (error) {
+    console.error(error instanceof Refusal ? error.message : error)
+    return process.exit(2)
+  }
+})()
 const unlock = lockDrills()
 let missed = 0
 try {

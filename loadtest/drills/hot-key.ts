@@ -23,7 +23,7 @@ const hotLookups = (observed: Observed): number =>
 export const hotKey: Drill = {
   name: 'hot-key',
   claim: `One link goes viral: 95 % of ${viral.rate} requests/s ask for it. Tier 1 answers them, and Redis hardly notices.`,
-  load: { ...usual, groups: [...usual.groups, { ...viral.groups[0], share: 0 }] },
+  load: { ...usual, groups: [...usual.groups, { ...viral.groups[0], share: 0 }], fixed: true },
   fault: {
     what: `${viral.rate} requests/s, 95 % of them for one link`,
     async inject({ appliance, load, note }) {

@@ -50,6 +50,7 @@ export const postgresPartition: Drill = {
       what: 'lookups answered by a stale copy',
       figure: ({ grewDuringFault }) => grewDuringFault('quicklink_lookups_total', { source: 'stale' }),
       atLeast: 100,
+      evidence: true,
     },
     {
       what: `redirects by copies ${staleS} s past their end`,

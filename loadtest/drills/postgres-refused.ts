@@ -39,6 +39,7 @@ export const postgresRefused: Drill = {
       what: '503 for links that no cache knows',
       figure: ({ fault }) => fault.of('cold').count(503),
       atLeast: 20,
+      evidence: true,
     },
     ...creates,
     p99Below('p99 of links in a cache', ({ fault }) => fault.of('warm'), 160),

@@ -57,7 +57,12 @@ export const postgresSlow: Drill = {
   },
   during: [
     opensWithin('postgres', 2000),
-    { what: '503 for links that no cache knows', figure: ({ fault }) => fault.of('cold').count(503), atLeast: 20 },
+    {
+      what: '503 for links that no cache knows',
+      figure: ({ fault }) => fault.of('cold').count(503),
+      atLeast: 20,
+      evidence: true,
+    },
     p99Below('p99 of the 503s', ({ fault }) => fault.of('cold'), 260),
     p99Below('p99 of links in a cache', ({ fault }) => fault.of('warm'), 260),
     {

@@ -1,54 +1,57 @@
 // make drill NAME=redis-refused · NAME=redis-refused,stampede · make drills · make game-day
 // ONLY=redis-slow,stampede make game-day · PAUSE_S=600: its longest pause
+// FAULT_SECONDS=60: how long the fault lasts · RATE=100: requests a second
 // MODE=docker: on the containers of the compose file, with alerts checked
-// TARGET=compose:NAME I_MAY_BREAK_THIS=yes: on a running appliance of Docker, a staging
+// TARGET=compose:NAME or TARGET=embedded, with I_MAY_BREAK_THIS=yes: on a running appliance, a staging
 // SHORT=yes: shorter phases, and breakers that are tried again after 3 s
 // ANYHOW=yes: also on a machine that has other work; then INCONCLUSIVE at best
-import { writeFileSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 import { Refusal, projectDir } from '../../embedded/paths.ts'
 import { lastReport } from '../report/compare.ts'
 import { exitCodes, type Report, type Verdict } from '../report/report.ts'
 import { writeReport } from '../report/write.ts'
-import { drills } from './all.ts'
 import { lockDrills } from './engine/safety.ts'
-import { type Drill, type Mode, secondsOf } from './engine/drill.ts'
+import { type Drill, rateOf, secondsOf } from './engine/drill.ts'
+import type { DrillResult } from './engine/drill-run.ts'
 import { runDrill } from './engine/engine.ts'
-import { reportOf } from './engine/report.ts'
-import { obstacleOnTarget, targetOf } from './engine/target.ts'
+import { reportOf, threeFigures } from './engine/report.ts'
+import { type Target, targetText } from './engine/target.ts'
+import { junit } from './junit.ts'
+import { type Order, orderIn } from './order.ts'
 import { summarise } from './summary.ts'
 
 const say = (line: string): void => console.log(line)
-const short = process.env['SHORT'] === 'yes'
-const anyhow = process.env['ANYHOW'] === 'yes'
 
-async function run(drill: Drill, tell: (line: string) => void): Promise<() => Report> {
-  const target = targetOf(process.env)
-  if (target !== undefined) warn(target, drill)
-  const result = await runDrill(drill, { short, anyhow, mode: modeOf(), target, sources: projectDir, say: tell })
-  return () => {
-    const report = reportOf(result, lastReport(result.name))
-    conclude(report, result.log)
-    return report
-  }
+type Say = typeof say
+
+async function run(drill: Drill, order: Order, tell: Say): Promise<() => Report> {
+  if (order.target !== undefined) warn(drill, order, order.target)
+  const result = await runDrill(drill, { ...order, sources: projectDir, say: tell })
+  return () => conclude(result)
 }
 
-function warn(target: string, drill: Drill): void {
+function warn(drill: Drill, order: Order, target: Target): void {
   say(
-    `On ${target}, which others may be using: ${drill.load.rate} requests/s for links of the drill, which are removed`,
+    `On ${targetText(target)}, which others may be using: ${rateOf(drill, order)} requests/s for links of the drill, which are removed`,
   )
-  say(`again; and ${drill.fault.what}, for about ${secondsOf(drill, { short })} s.`)
+  say(`again; and ${drill.fault.what}, for about ${secondsOf(drill, order)} s.`)
 }
 
-function conclude(report: Report, log: string): void {
+/** Its last line is the verdict. */
+function conclude(result: DrillResult): Report {
+  const report = reportOf(result, lastReport(result.name))
   const broken = report.checks.filter(({ ok }) => !ok)
-  say(`${report.verdict}  ${report.name}`)
   for (const { claim, promised, measured } of broken) say(`  broken: ${claim}: ${measured}, promised was ${promised}`)
   if (report.verdict === 'INCONCLUSIVE') for (const reason of report.reasons) say(`  ${reason}`)
+  if (result.observed) say(`  ${threeFigures(result.observed)}`)
+  for (const each of result.compressed) say(`  SHORT=yes: ${each}`)
   const folder = writeReport(report)
   say(`  ${folder}/report.html`)
   // For whoever looks into it.
-  if (report.verdict !== 'PASS') writeFileSync(`${folder}/server.log`, log)
+  if (report.verdict !== 'PASS') writeFileSync(`${folder}/server.log`, result.log)
+  say(`${report.verdict} ${report.name}`)
+  return report
 }
 
 function sumUp(reports: readonly Report[], name: string): Verdict {
@@ -57,75 +60,64 @@ function sumUp(reports: readonly Report[], name: string): Verdict {
   const inconclusive = count('INCONCLUSIVE')
   say(`\n${writeReport(summary)}/report.html`)
   say(`${count('PASS')} passed, ${count('FAIL')} failed${inconclusive > 0 ? `, ${inconclusive} inconclusive` : ''}`)
+  say(`${summary.verdict} ${name}`)
   return summary.verdict
 }
 
-async function inOrder(chosen: readonly Drill[]): Promise<Verdict> {
+async function inOrder(order: Order): Promise<Report[]> {
   const reports: Report[] = []
-  for (const drill of chosen) {
-    say(`${chosen.length > 1 ? '\n' : ''}${drill.name}: ${drill.claim}`)
-    reports.push((await run(drill, say))())
+  for (const drill of order.chosen) {
+    say(`${order.chosen.length > 1 ? '\n' : ''}${drill.name}: ${drill.claim}`)
+    reports.push((await run(drill, order, say))())
   }
-  return chosen.length > 1 ? sumUp(reports, 'drills') : reports[0]!.verdict
+  return reports
 }
 
 /** In random order, after random pauses: those who watch find out what it is. They are told at the end. */
-async function gameDay(): Promise<Verdict> {
-  const longestPauseS = Number(process.env['PAUSE_S'] || 120)
-  const chosen = chosenBy(process.env['ONLY'] || 'all')
-  const order = chosen.map((drill) => ({ drill, at: Math.random() })).sort((a, b) => a.at - b.at)
+async function inDisguise(order: Order, longestPauseS: number): Promise<Report[]> {
+  const shuffled = order.chosen.map((drill) => ({ drill, at: Math.random() })).sort((a, b) => a.at - b.at)
   const tellings: (() => Report)[] = []
-  for (const [n, { drill }] of order.entries()) {
+  for (const [n, { drill }] of shuffled.entries()) {
     await pause(Math.random() * longestPauseS * 1000)
-    say(`Drill ${n + 1} of ${order.length}`)
+    say(`Drill ${n + 1} of ${shuffled.length}`)
     tellings.push(
-      await run(drill, (line) => say(line.replace(/^(Fault|Heal|Ended early): .*/, '$1: it is told at the end'))),
+      await run(drill, order, (line) =>
+        say(line.replace(/^(Fault|Heal|Ended early): .*/, '$1: it is told at the end')),
+      ),
     )
   }
-  return sumUp(
-    tellings.map((tell) => tell()),
-    'game-day',
-  )
+  return tellings.map((tell) => tell())
 }
 
-function modeOf(): Mode {
-  if (targetOf(process.env) !== undefined) return 'target'
-  const word = process.env['MODE'] || 'embedded'
-  if (word === 'docker' || word === 'embedded') return word
-  throw new Refusal(`MODE is ${word}, but must be docker or embedded.`)
+/** For CI, always at the same place. */
+function writeJunit(reports: readonly Report[]): void {
+  const folder = new URL('../reports/', import.meta.url).pathname
+  mkdirSync(folder, { recursive: true })
+  writeFileSync(`${folder}/junit.xml`, junit(reports))
 }
 
-/** Why it cannot be run there. */
-function obstacle(drill: Drill): string | undefined {
-  const mode = modeOf()
-  if (mode === 'target') return obstacleOnTarget(drill)
-  return mode === 'docker' && drill.settings?.sentinels
-    ? `${drill.name} cannot run in Docker, because the compose file has one Redis and no Sentinels: MODE=embedded runs it.`
-    : undefined
+async function main(order: Order): Promise<Verdict> {
+  for (const reason of order.leftOut) say(`Left out: ${reason}`)
+  const { gameDay } = order
+  const reports = await (gameDay ? inDisguise(order, gameDay.longestPauseS) : inOrder(order))
+  writeJunit(reports)
+  if (gameDay) return sumUp(reports, 'game-day')
+  return reports.length > 1 ? sumUp(reports, 'drills') : reports[0]!.verdict
 }
 
-function chosenBy(names: string): Drill[] {
-  if (names === 'all') {
-    const possible = drills.filter((drill) => obstacle(drill) === undefined)
-    for (const drill of drills) if (!possible.includes(drill)) say(obstacle(drill) as string)
-    return possible
-  }
-  return names.split(',').map((wanted) => {
-    const drill = drills.find(({ name }) => name === wanted)
-    const all = drills.map(({ name }) => name).join(', ')
-    if (!drill) throw new Refusal(`Say which drill: NAME=… make drill. There are: ${all}.`)
-    const why = obstacle(drill)
-    if (why !== undefined) throw new Refusal(why)
-    return drill
+// Whoever reads along may leave (`make drill | head`): as after Ctrl-C, everything is undone.
+let left = false
+for (const output of [process.stdout, process.stderr]) {
+  output.on('error', () => {
+    if (!left) process.kill(process.pid, 'SIGINT')
+    left = true
   })
 }
-
 try {
-  const names = process.env['NAME'] ?? ''
-  const work = names === 'game-day' ? gameDay : inOrder.bind(undefined, chosenBy(names))
+  const order = orderIn(process.env)
   const unlock = lockDrills()
   try {
-    process.exitCode = exitCodes[await work()]
+    process.exitCode = exitCodes[await main(order)]
   } finally {
     unlock()
   }

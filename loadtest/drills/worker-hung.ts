@@ -1,35 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { ask } from '../../embedded/ask.ts'
-import type { Drill, DrillContext } from './engine/drill.ts'
+import type { Drill } from './engine/drill.ts'
 import { total } from '../measure/ops.ts'
-import { hot, warm } from './links.ts'
+import { onConnections, slots, visit, visitors } from './workers.ts'
 
-/** A visitor who was on a connection of that worker gets nothing. */
-const groups = [hot, warm].map((group) => ({ ...group, may: [0] }))
-const usual = { rate: 300, groups }
-const visitors = 100
-const patienceMs = 5000
-
-interface Slot {
-  readonly pid: number | null
-  readonly serving: boolean
-}
-const slots = async ({ appliance }: DrillContext): Promise<Slot[]> =>
-  (JSON.parse((await ask(appliance.opsUrl, '/statusz')).text) as { workers: Slot[] }).workers
-
-/** Each on a connection of its own. */
-async function visit({ appliance, note }: DrillContext, when: string): Promise<void> {
-  const beganMs = performance.now()
-  const times = await Promise.all(
-    Array.from({ length: visitors }, async (_, n) => {
-      const answer = ask(appliance.url, `/${hot.prefix}${n % hot.count}`).catch(() => undefined)
-      const { status } = (await Promise.race([answer, pause(patienceMs, undefined)])) ?? {}
-      return status === 302 ? performance.now() - beganMs : undefined
-    }),
-  )
-  note(`unanswered ${when}`, times.filter((ms) => ms === undefined).length)
-  note(`slowest ${when}`, Math.max(...times.map((ms) => ms ?? patienceMs)))
-}
+const usual = { rate: 300, groups: onConnections }
 
 let hung = 0
 
@@ -42,12 +16,12 @@ export const workerHung: Drill = {
     async inject(context) {
       const { appliance, load } = context
       // What a process counts goes with it when it is killed: let it tell everything first.
-      load.set({ rate: 1, groups })
+      load.set({ ...usual, rate: 1 })
       await pause(1500)
       const [first] = await slots(context)
       hung = first?.pid ?? 0
       await appliance.metrics()
-      await appliance.stopWorker(hung)
+      await appliance.signalWorker(hung, 'SIGSTOP')
       load.set(usual)
       await visit(context, 'at first')
     },

@@ -75,7 +75,7 @@ export const wrongData: Drill = {
   },
   during: [
     { what: 'the checker finds one', figure: ({ noted }) => noted('found after'), unit: 'ms', atMost: 15_000 },
-    { what: 'redirects to a corrected destination', figure: ({ fault }) => showed(correctedUrl, fault.answers), atLeast: 50 },
+    { what: 'redirects to a corrected destination', figure: ({ fault }) => showed(correctedUrl, fault.answers), atLeast: 50, evidence: true },
   ],
   heal: {
     what: 'POST /cache/invalidate for each planted code',

@@ -18,7 +18,7 @@ export type Services = ReturnType<typeof embeddedServices>
 const silent = (): void => undefined
 
 /** Those of `make up` without Docker, by their data folder. */
-export const embeddedServices = (places: Places) => ({
+export const embeddedServices = (places: Places, workers = 1) => ({
   redis: serviceOf(
     redisDaemon(places),
     () => startRedis(places, silent),
@@ -26,7 +26,7 @@ export const embeddedServices = (places: Places) => ({
   ),
   postgres: serviceOf(
     postgresDaemon(places),
-    () => startPostgres(places, 1, silent),
+    () => startPostgres(places, workers, silent),
     async () => /^\d/.test((await postgresVersion(places))?.version ?? ''),
   ),
 })

@@ -4,10 +4,12 @@ import { Refusal } from '../../embedded/paths.ts'
 import { placesFrom } from '../../embedded/up.ts'
 import { comparison, lastReport } from '../report/compare.ts'
 import { annotate, dashboardUrl, regionOf } from '../report/grafana.ts'
+import { numberOf, yesOf } from '../report/knobs.ts'
 import { exitCodes, type Report, type Verdict } from '../report/report.ts'
 import { writeReport } from '../report/write.ts'
 import { findCapacity } from './capacity.ts'
 import { linksIn } from './dataset.ts'
+import { heedInterrupts, Interrupted, interruptedCode } from './interruption.ts'
 import { findK6 } from './k6-program.ts'
 import { terminal } from './progress.ts'
 import { findGrafana, whileReceiving } from './publish.ts'
@@ -18,11 +20,18 @@ import { inDocker } from './target-docker.ts'
 import { findTarget, type Target } from './target.ts'
 
 const env = process.env
-const isShort = env['SHORT'] === 'yes'
 const say = terminal(process.stdout)
 
 /** What the scripts understand, as far as it is set. */
-const knobs = ['RATE', 'SECONDS', 'ZIPF', 'TIMES', 'SCAN_RATE', 'WRITE_RATE', 'RECOVERY_S']
+const knobs = {
+  RATE: { from: 1, to: 200_000, unit: 'visitors a second' },
+  SECONDS: { from: 1, to: 604_800, unit: 'seconds' },
+  ZIPF: { from: 0, to: 5, fraction: true },
+  TIMES: { from: 1, to: 100, fraction: true },
+  SCAN_RATE: { from: 1, to: 200_000, unit: 'absent codes a second' },
+  WRITE_RATE: { from: 1, to: 10_000, unit: 'changes a second' },
+  RECOVERY_S: { from: 1, to: 604_800, unit: 'seconds' },
+}
 /** So little that two cores shared by everybody are not full. */
 const gently = { RATE: '400', SCAN_RATE: '200', WRITE_RATE: '5' }
 const others: Readonly<Record<string, string>> = {
@@ -31,10 +40,14 @@ const others: Readonly<Record<string, string>> = {
 }
 
 function settingsFor(name: string): Record<string, string> {
-  const given = Object.fromEntries(knobs.flatMap((knob) => (env[knob] ? [[knob, env[knob]]] : [])))
+  const given: Record<string, string> = {}
+  for (const [knob, range] of Object.entries(knobs)) {
+    const value = numberOf(env, knob, range)
+    if (value !== undefined) given[knob] = String(value)
+  }
   const write = env['PROMETHEUS_WRITE_URL']
   if (write) given['K6_PROMETHEUS_RW_SERVER_URL'] = write
-  if (!isShort) return given
+  if (!yesOf(env, 'SHORT')) return given
   const shortS = scenarios[name]?.shortS
   return { ...gently, ...(shortS === undefined ? {} : { SECONDS: String(shortS) }), ...given }
 }
@@ -50,7 +63,7 @@ function tell({ verdict, name, headline, reasons, checks }: Report): void {
 
 async function load(name: string, target: Target): Promise<Verdict> {
   const about = scenarios[name]?.about ?? others[name] ?? ''
-  const links = linksIn(env['DATASET'] || (isShort ? '10k' : '100k'))
+  const links = linksIn(env['DATASET'] || (yesOf(env, 'SHORT') ? '10k' : '100k'))
   const order = { name, target, links, seed: env['SEED'] || '1', settings: settingsFor(name) }
   say(`${name}: ${about} Against ${target.what}, ${target.url}`)
   const run = (): Promise<Report> => {
@@ -89,7 +102,12 @@ async function loadAll(target: Target): Promise<number> {
 
 async function main(name: string): Promise<number> {
   const known = [...Object.keys(scenarios), ...Object.keys(others)]
-  if (name !== 'all' && !known.includes(name)) throw new Refusal(`Say which: make load NAME=… (${known.join(', ')}).`)
+  if (name === '') throw new Refusal(`Say which: NAME=… make load. There are: ${known.join(', ')}.`)
+  if (name !== 'all' && !known.includes(name))
+    throw new Refusal(`There is no load test ${name}: NAME=… make load takes ${known.join(', ')}, or all.`)
+  // Before links are made for it.
+  settingsFor(name)
+  linksIn(env['DATASET'] || '1')
   const target = await findTarget(env, placesFrom(env))
   try {
     return name === 'all' ? await loadAll(target) : exitCodes[await load(name, target)]
@@ -98,9 +116,10 @@ async function main(name: string): Promise<number> {
   }
 }
 
+heedInterrupts()
 try {
   process.exitCode = await main(env['NAME'] ?? '')
 } catch (error) {
   console.error(error instanceof Refusal ? error.message : error)
-  process.exitCode = 2
+  process.exitCode = error instanceof Interrupted ? interruptedCode : 2
 }

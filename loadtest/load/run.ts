@@ -6,6 +6,7 @@ import { loadBeside, type Mark, type Phase, type Report } from '../report/report
 import { short } from '../report/text.ts'
 import { Answers } from './answers.ts'
 import { family, makeLinks, removeLinks, settled, type Dataset } from './dataset.ts'
+import { onInterrupt, refuseIfInterrupted, unlessInterrupted } from './interruption.ts'
 import { planOf, runK6 } from './k6.ts'
 import type { K6, K6Env } from './k6-program.ts'
 import { promisedPhases, secondsAt, type Measured } from './measured.ts'
@@ -57,9 +58,8 @@ export async function withLinks<T>(
   try {
     say(`Making ${links.toLocaleString('en')} links`)
     await removeLinks(database)
-    await makeLinks(database, dataset, say)
-    await settled(target)
-    return await work(dataset)
+    await unlessInterrupted(makeLinks(database, dataset, say).then(() => settled(target)))
+    return await unlessInterrupted(work(dataset))
   } finally {
     say('Removing the links')
     await removeLinks(database)
@@ -102,6 +102,7 @@ function aboutOf({ name, target, k6, settings }: Order, { about, checks, excuses
 } // prettier-ignore
 
 export async function underLoad(order: Order, scenario: Scenario, dataset: Dataset, say: Say): Promise<Measured> {
+  refuseIfInterrupted()
   const { name, target, k6 } = order
   const env = envOf(order, dataset)
   const plan = planOf(k6, name, env)
@@ -110,10 +111,7 @@ export async function underLoad(order: Order, scenario: Scenario, dataset: Datas
   const answers = new Answers(progress(say), say)
   const workers = (await target.status?.())?.length ?? 1
   const k6Run = runK6(k6, name, env, answers)
-  const interrupt = (): void => void k6Run.stop()
-  // The links are removed, and k6 does not run on alone.
-  const signals = ['SIGINT', 'SIGTERM'] as const
-  for (const signal of signals) process.once(signal, interrupt)
+  onInterrupt(() => k6Run.stop())
   const sampler = startSampler(target, k6Run.pid)
   const stalls = watchStalls()
   const over = new AbortController()
@@ -143,6 +141,5 @@ export async function underLoad(order: Order, scenario: Scenario, dataset: Datas
   } finally {
     over.abort()
     await Promise.all([sampler.stop(), stalls.stop()])
-    for (const signal of signals) process.off(signal, interrupt)
   }
 }

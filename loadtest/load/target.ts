@@ -3,7 +3,7 @@
 import { handsOff } from '../../embedded/keeper.ts'
 import { Refusal, readText, type Places } from '../../embedded/paths.ts'
 import { postgresDaemon } from '../../embedded/postgres.ts'
-import { runningPrometheus } from '../../embedded/prometheus.ts'
+import { runningPrometheus } from '../../embedded/monitoring.ts'
 import { redisDaemon, redisOperatorUrl } from '../../embedded/redis.ts'
 import { runningServer } from '../../embedded/server.ts'
 import { openPostgres, type Postgres } from '../../server/connections/postgres.ts'

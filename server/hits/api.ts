@@ -36,6 +36,10 @@ export const readHitsOperation = operation({
         used: count,
         limit: count.nullable(),
         remaining: count.nullable(),
+        settling: z.boolean().meta({
+          description:
+            'All hits have been handed out to servers, and those that they have not used come back or are lost within seconds: until then `remaining` is at most so much, and a visitor may be told 429.',
+        }),
         resetsAt: timeShown,
       })
       .meta({ id: 'Hits' }),
@@ -49,16 +53,14 @@ export const hitRoutes = (deps: HitsApiDeps): Route[] => [
     await deps.flushClicks()
     const { month, endsMs, used, granted, quietMs } = await readHits(deps.sql, link.id)
     const limit = link.monthlyHits
-    let remaining: number | null = null
-    if (limit !== null) {
-      remaining = limit - used
-      if (granted >= limit && quietMs !== null && quietMs > deps.settledMs) {
-        // Nothing more will be granted: what is not in Redis was lost.
-        const left = await deps.leftInRedis(link.code, link.id, month).catch(() => undefined)
-        remaining = Math.min(remaining, left ?? remaining)
-      }
-      remaining = Math.max(0, remaining)
-    }
-    return { body: { month, used, limit, remaining, resetsAt: new Date(endsMs).toISOString() } }
+    const free = limit === null ? null : Math.max(0, limit - used)
+    // Nothing more will be granted: what processes and Redis do not have is lost, and a visitor may be refused already.
+    const isLast = limit !== null && granted >= limit && free !== 0
+    const isQuiet = quietMs !== null && quietMs > deps.settledMs
+    const left =
+      isLast && isQuiet ? await deps.leftInRedis(link.code, link.id, month).catch(() => undefined) : undefined
+    const remaining = free === null ? null : Math.max(0, Math.min(free, left ?? free))
+    const settling = isLast && !isQuiet
+    return { body: { month, used, limit, remaining, settling, resetsAt: new Date(endsMs).toISOString() } }
   }),
 ]

@@ -1,6 +1,7 @@
 // What a visitor and a tenant see of a link with a limit.
 import { setTimeout as pause } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
+import { withSql } from '../../embedded/sql.ts'
 import { startTestApp, type TestApp } from '../../testing/app.ts'
 import { newTenant } from '../../testing/http.ts'
 import { freshDatabase, freshRedis, proxied, startPostgresServer, waitFor, type FaultProxy } from '../../testing/services.ts' // prettier-ignore
@@ -82,12 +83,30 @@ describe('GET /links/{code}/hits', () => {
       used: 2,
       limit: null,
       remaining: null,
+      settling: false,
       resetsAt: expect.stringMatching(/Z$/),
     })
     const acme = await newTenant(app, 'acme')
     expect((await acme.api('GET', `/links/${code}/hits`)).status).toBe(404)
     expect((await app.api('GET', '/links/nothing/hits')).status).toBe(404)
     expect((await app.api('POST', `/links/${code}/hits`, {})).status).toBe(405)
+  })
+})
+
+describe('GET /links/{code}/hits, when all has been handed out', () => {
+  it('is settling until what servers hold has come back or is lost; then it says what is left', async () => {
+    const databaseUrl = await freshDatabase()
+    const app = await startTestApp({ databaseUrl })
+    const code = await app.create(url, { monthlyHits: 10 })
+    await statuses(app, code, 1)
+    await waitFor(async () => (await hits(app, code))['used'] === 1)
+    expect(await hits(app, code)).toMatchObject({ remaining: 9, settling: false })
+    const grantedAll = (since: string) =>
+      withSql(databaseUrl, (sql) => sql.query(`update hits set granted = 10, granted_at = now() - interval '${since}'`))
+    await grantedAll('1 s')
+    expect(await hits(app, code)).toMatchObject({ used: 1, remaining: 9, settling: true })
+    await grantedAll('1 hour')
+    expect(await hits(app, code)).toMatchObject({ used: 1, remaining: 9, settling: false })
   })
 })
 

@@ -5,9 +5,12 @@ import { openPostgres, type Postgres } from '../../../server/connections/postgre
 import { makeRunDir } from '../../../embedded/temporary.ts'
 import { ask, type Answer } from '../../../embedded/ask.ts'
 import { waitFor } from '../../../embedded/wait.ts'
+import type { Clock } from '../../faults/clock.ts'
+import type { Names } from '../../faults/names.ts'
 import type { Proxies } from '../../faults/proxies.ts'
 import type { SentinelGroup } from '../../faults/sentinels.ts'
 import type { Services } from '../../faults/services.ts'
+import type { SmallDisk } from '../../faults/small-disk.ts'
 import type { Grafana } from '../../report/grafana.ts'
 import { opsAt, trusted } from '../../measure/ops.ts'
 import { openCleanup, type Cleanup } from './cleanup.ts'
@@ -21,8 +24,32 @@ export interface Settings {
   readonly redis?: readonly string[]
   /** Redis is a primary with a replica, and three Sentinels watch them. */
   readonly sentinels?: boolean
+  /** It has a disk of its own, which can be full: the spool of clicks, the log, or all of Postgres. */
+  readonly smallDisk?: 'spool' | 'log' | 'postgres'
+  /** Its log goes to a program that reads it, by a pipe. */
+  readonly logReader?: boolean
+  /** It finds Redis and Postgres by their names. */
+  readonly names?: boolean
+  /** Its clock can jump. */
+  readonly clock?: boolean
   /** The folder with the server to drill: this project's, or a copy with a promise broken on purpose. */
   readonly sources: string
+}
+
+export interface Primary {
+  /** kill -9 of the primary process alone. */
+  kill(): Promise<void>
+  /** Again, on the same ports. */
+  start(): Promise<void>
+}
+
+export interface LogReader {
+  pause(): void
+  resume(): void
+  /** As the kernel sees it. */
+  isPaused(): boolean
+  /** That it has taken so far. */
+  bytes(): number
 }
 
 /** How it is reached, whoever started it. */
@@ -33,8 +60,14 @@ interface Access {
   readonly opsUrl: string
   readonly workers: number
   readonly services: Services
-  /** SIGSTOP: it is there, and does nothing. By the pid that /statusz shows. */
-  stopWorker(pid: number): Promise<void>
+  /** By the pid that /statusz shows. SIGSTOP: it is there, and does nothing. */
+  signalWorker(pid: number, signal: 'SIGSTOP' | 'SIGKILL'): Promise<void>
+  /** Of a server that nobody else starts again. */
+  readonly primary?: Primary | undefined
+  readonly disk?: SmallDisk | undefined
+  readonly logReader?: LogReader | undefined
+  readonly names?: Names | undefined
+  readonly clock?: Clock | undefined
   readonly sentinels?: SentinelGroup | undefined
   readonly proxies: Proxies<Dependency>
   /** Past the proxies. */
@@ -45,6 +78,8 @@ interface Access {
   redis(command: string): Promise<string | undefined>
   /** With the rules in a drill's time. Undefined: there is none. */
   readonly prometheusUrl?: string | undefined
+  /** False: that Prometheus hears of Redis and Postgres by QuickLink alone. */
+  readonly hasExporters?: boolean
   readonly grafana?: (Grafana & { readonly container: string }) | undefined
   /** Of one whose settings are not the drill's. */
   readonly breakerOpenMs?: number

@@ -11,7 +11,8 @@ import { redisDaemon } from '../../../embedded/redis.ts'
 import { removeLabelled, revive } from '../../faults/containers.ts'
 import { healProxies, type Control } from '../../faults/proxies.ts'
 import { embeddedServices } from '../../faults/services.ts'
-import { removeLinks } from './links.ts'
+import { unmountSmallDisk } from '../../faults/small-disk.ts'
+import { removeLinks, removeLinksAt } from './links.ts'
 
 interface Process {
   readonly pid: number
@@ -30,13 +31,20 @@ interface Victims {
   readonly containers?: readonly string[]
 }
 
-/** In a database that stays. */
-interface Links {
-  readonly linksIn: string
-  readonly prefixes: readonly string[]
+/** The Postgres and the Redis of a `make up`, which go on. */
+interface Staging {
+  readonly dataDir: string
 }
 
-type Started = Process | Labelled | Victims | Links
+/** In a database that stays: of a container, or by its URL. */
+type Links = ({ readonly linksIn: string } | { readonly linksAt: string }) & { readonly prefixes: readonly string[] }
+
+/** A disk that was mounted. */
+interface Disk {
+  readonly disk: string
+}
+
+type Started = Process | Labelled | Victims | Staging | Links | Disk
 
 export interface Cleanup {
   readonly dir: string
@@ -72,7 +80,17 @@ export async function heal(dir: string): Promise<void> {
     ...controls.map((control) => healProxies(control).catch(() => undefined)),
     ...started.flatMap((each) => ('containers' in each ? (each.containers ?? []) : [])).map(revive),
     ...[redis, postgres].map((service) => service.resume()),
+    ...started.flatMap((each) => ('dataDir' in each ? reviveIn(each.dataDir) : [])),
   ])
+}
+
+/** Of a QuickLink that stays. Who runs goes on. */
+function reviveIn(dataDir: string): Promise<void>[] {
+  const { redis, postgres } = embeddedServices(placesIn(dataDir))
+  return [redis, postgres].map(async (service) => {
+    await service.resume()
+    if (!(await service.answers())) await service.start()
+  })
 }
 
 /** Everything ends at once, and its folder goes: nobody will read this data again. */
@@ -86,7 +104,11 @@ export async function takeDown(dir: string): Promise<void> {
   const all = doomed.flatMap(family)
   signalAll(all, 'SIGKILL')
   await until(() => !all.some((pid) => isOurs(pid, '/')), 5000, 20)
-  for (const each of started) if ('linksIn' in each) await removeLinks(each.linksIn, each.prefixes)
+  for (const each of started) if ('disk' in each) unmountSmallDisk(each.disk)
+  for (const each of started) {
+    if ('linksIn' in each) await removeLinks(each.linksIn, each.prefixes)
+    if ('linksAt' in each) await removeLinksAt(each.linksAt, each.prefixes)
+  }
   const labels = started.flatMap((each) => ('label' in each ? each.label : []))
   if (labels.length > 0) await removeLabelled(labels)
   const home = readJson<{ home: string }>(places.postgresFile)?.home

@@ -3,13 +3,13 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { loadBeside, type Check } from '../../report/report.ts'
 import { watchAlerts, type Alerts, type Ringing } from './alerts.ts'
 import type { Appliance } from './appliance.ts'
-import { Doubt, type Drill, type DrillContext, type Mark, type Options, proven, secondsOf } from './drill.ts'
+import { compressedBy, Doubt, type Drill, type DrillContext, evidenceShare, type Mark, type Options, proven, rateOf, secondsOf, watchedFor } from './drill.ts' // prettier-ignore
 import { judge, unsteady } from './judge.ts'
 import { cacheAll, loadLinks } from './links.ts'
 import { clockMs, startLoad } from './load.ts'
 import { annotate } from '../../report/grafana.ts'
 import { total, type Sample } from '../../measure/ops.ts'
-import { endsWithinMs, graceMs, ringsWithinMs } from './rules.ts'
+import { endsWithinMs, graceMs, ofExporters, ringsWithinMs } from './rules.ts'
 import { lookBack, Phase, type Observed } from './observed.ts'
 import { startWatch } from './watch.ts'
 
@@ -29,7 +29,7 @@ export class DrillRun {
   readonly #loadBeside = loadBeside()
   readonly #marks: Mark[] = []
   readonly #notes = new Map<string, number>()
-  readonly #drill: Drill
+  #drill: Drill
   readonly #options: Options
   #breakerOpenMs: number
   readonly #moments = { beganMs: NaN, injectedMs: NaN, landedMs: NaN, healedMs: NaN, recoveredMs: NaN, endedMs: NaN }
@@ -47,14 +47,20 @@ export class DrillRun {
   async on(appliance: Appliance): Promise<void> {
     this.#appliance = appliance
     this.#breakerOpenMs = appliance.breakerOpenMs ?? this.#breakerOpenMs
-    const { rate, groups } = this.#drill.load
+    if (appliance.hasExporters === false) {
+      const alerts = this.#drill.alerts.filter((name) => !ofExporters.includes(name))
+      this.#drill = { ...this.#drill, alerts }
+    }
+    const { groups, rate: usual } = this.#drill.load
+    const rate = rateOf(this.#drill, this.#options)
     await loadLinks(appliance, groups)
     for (const { prefix, count, cold } of groups) if (!cold) await cacheAll(appliance, prefix, count)
     this.#notes.set('redirectsBefore', total(await appliance.metrics(), ...redirects))
     const load = startLoad({ url: appliance.url, rate, groups, connections: 256, timeoutMs: 5000 })
     const context: DrillContext = {
       appliance,
-      load,
+      // A drill speaks of its usual rate.
+      load: { ...load, set: (next) => load.set({ ...next, rate: (next.rate * rate) / usual }) },
       watch: startWatch(appliance),
       breakerOpenMs: this.#breakerOpenMs,
       note: (name, value) => this.#notes.set(name, value),
@@ -67,7 +73,8 @@ export class DrillRun {
     const beforeBaseline = await this.#baseline(context)
     const beforeFault = await appliance.metrics()
     await this.#fault(context)
-    const beforeHeal = await appliance.metrics()
+    // Nobody answers where the fault is that there is no server.
+    const beforeHeal = await appliance.metrics().catch(() => beforeFault)
     await this.#heal(context)
     const recovered = await this.#after(context)
     const atEnd = await this.#reconcile(context)
@@ -84,14 +91,15 @@ export class DrillRun {
   /** A machine that has other work for a moment is given another one. What the server had counted before the last of them. */
   async #baseline(context: DrillContext, tries = 4): Promise<Sample[]> {
     const before = await context.appliance.metrics()
-    const seconds = this.#options.short ? 4 : 6
-    this.#options.say(`Baseline, ${seconds} s at ${this.#drill.load.rate} requests/s`)
+    const seconds = watchedFor(this.#options)
+    const rate = rateOf(this.#drill, this.#options)
+    this.#options.say(`Baseline, ${seconds} s at ${rate} requests/s`)
     const fromMs = (this.#moments.beganMs = clockMs())
     this.#mark('baseline begins', 'start')
     await pause(seconds * 1000)
     const answers = context.load.answers.filter(({ dueMs }) => dueMs >= fromMs)
     const phase = new Phase(answers, { fromMs, toMs: clockMs() - 100, wrong: context.load.wrong, may: () => [] })
-    const why = unsteady(phase, this.#drill.load.rate)
+    const why = unsteady(phase, rate)
     if (why.length > 0 && tries > 1 && phase.wrong + phase.failed === 0) {
       this.#options.say(`Not steady yet: ${why.join('; ')}`)
       return this.#baseline(context, tries - 1)
@@ -182,7 +190,7 @@ export class DrillRun {
     this.#notes.set('recovered', recovered ? 1 : 0)
     const samples = await context.appliance.metrics()
     // What waited for a deadline when it recovered is not steady yet.
-    await pause((this.#options.short ? 4 : 6) * 1000)
+    await pause(watchedFor(this.#options) * 1000)
     await this.#quiet()
     this.#moments.endedMs = clockMs() - 200
     this.#mark('end')
@@ -201,6 +209,7 @@ export class DrillRun {
       return of('spooled') === 0 && of('accepted_total') === of('persisted_total') + of('dropped_total')
     }
     await proven(settled, 5000)
+    await this.#drill.atEnd?.(this.#context!)
     const counted = total(samples, ...redirects) - (this.#notes.get('redirectsBefore') ?? 0)
     this.#notes.set('uncounted', Math.max(0, answered - counted))
     return samples
@@ -248,7 +257,7 @@ export class DrillRun {
   outcome(settings: Readonly<Record<string, string>>) {
     const rung = this.#rung()
     const { checks, doubts } = this.#observed
-      ? judge(this.#drill, this.#observed, rung)
+      ? judge(this.#drill, this.#observed, rung, evidenceShare(this.#drill, this.#options))
       : { checks: this.#certainly(), doubts: [] }
     const { mode } = this.#options
     return {
@@ -266,6 +275,8 @@ export class DrillRun {
       loadBeside: this.#loadBeside,
       /** Of one that is still there afterwards. */
       grafanaUrl: mode === 'target' ? this.#appliance?.grafana?.url : undefined,
+      rate: rateOf(this.#drill, this.#options),
+      compressed: compressedBy(this.#drill, this.#options),
       /** What the QuickLink was made of. */
       mode: this.#appliance?.mode ?? mode,
       /** What rang; undefined: nobody looked. */

@@ -1,23 +1,29 @@
 // A drill's own QuickLink without Docker: the Postgres and Redis of `make up` in a folder of its own, the fault proxies in
 // front of them, and the server behind these.
-import { existsSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { Refusal } from '../../../embedded/paths.ts'
 import { startPostgres } from '../../../embedded/postgres.ts'
 import { start } from '../../../embedded/daemon.ts'
-import { freePort } from '../../../embedded/process.ts'
+import { freePort, isOurs } from '../../../embedded/process.ts'
 import { askRedis } from '../../../embedded/redis-process.ts'
 import { startRedis } from '../../../embedded/redis.ts'
 import { waitFor } from '../../../embedded/wait.ts'
 import { ask } from '../../../embedded/ask.ts'
+import { makeClock } from '../../faults/clock.ts'
+import { startNames, withNames, type Names } from '../../faults/names.ts'
 import { startProxies, proxiesFile } from '../../faults/proxies.ts'
 import { startSentinelGroup } from '../../faults/sentinels.ts'
 import { embeddedServices } from '../../faults/services.ts'
-import { applianceAt, newKey, openSql, silent, workers, type Appliance, type Dependency, type Settings } from './appliance.ts' // prettier-ignore
+import { mountSmallDisk, type SmallDisk } from '../../faults/small-disk.ts'
+import { applianceAt, newKey, openSql, silent, workers, type Appliance, type Dependency, type LogReader, type Primary, type Settings } from './appliance.ts' // prettier-ignore
 import type { Cleanup } from './cleanup.ts'
 
 export async function startEmbedded(cleanup: Cleanup, settings: Settings): Promise<Appliance> {
   const { dir, places } = cleanup
+  // Before anything is written there.
+  const disk = settings.smallDisk && mountedFor(cleanup, settings.smallDisk)
   const [postgres, { redis, sentinels }] = await Promise.all([
     startPostgres(places, workers, silent),
     startSomeRedis(cleanup, settings),
@@ -29,32 +35,67 @@ export async function startEmbedded(cleanup: Cleanup, settings: Settings): Promi
   const proxies = await startProxies(dir, { redis: local(redis.url), postgres: local(postgres.url) })
   cleanup.add({ pid: proxies.pid, word: proxiesFile })
   const ownerKey = newKey()
+  const names = settings.names ? await startNames(dir) : undefined
   const through = (url: string, name: Dependency): string =>
-    Object.assign(new URL(url), { port: proxies.ports[name] }).href
-  const { url, opsUrl } = await startServer(cleanup, settings, {
+    Object.assign(new URL(url), { port: proxies.ports[name], ...(names && { hostname: `${name}.drill.test` }) }).href
+  const clock = settings.clock ? makeClock(dir) : undefined
+  const own = {
     DATABASE_URL: through(postgres.url, 'postgres'),
     ...(sentinels?.env ?? { REDIS_URL: through(redis.url, 'redis') }),
     OWNER_KEY: ownerKey,
-  })
+    ...(settings.smallDisk === 'log' && disk && { LOG_FILE: join(disk.dir, 'quicklink.log') }),
+    ...clock?.env,
+  }
+  const logReader = settings.logReader ? await startLogReader(cleanup) : undefined
+  const logFile = logReader?.pipe ?? join(dir, 'server.log')
+  const { url, opsUrl, primary } = await startServer(cleanup, settings, { own, logFile, names })
   const { port, password } = new URL(redis.operatorUrl)
   const access = {
     mode: 'embedded: PostgreSQL and Redis as processes, two workers, fault proxies before both',
-    url,
-    opsUrl,
-    proxies,
+    ...{ url, opsUrl, proxies, workers, primary, disk, logReader, names, clock, sentinels },
     ports: { redis: local(redis.url).port, postgres: local(postgres.url).port },
-    workers,
     sql: openSql(postgres.url),
     services: embeddedServices(places),
-    stopWorker(pid: number) {
-      process.kill(pid, 'SIGSTOP')
+    signalWorker(pid: number, signal: NodeJS.Signals) {
+      process.kill(pid, signal)
       return Promise.resolve()
     },
-    sentinels,
     redis: (command: string) => askRedis(Number(port), password, command),
-    close: async () => sentinels?.close(),
+    async close() {
+      names?.close()
+      await sentinels?.close()
+    },
   }
   return applianceAt(access, ownerKey)
+}
+
+function mountedFor(cleanup: Cleanup, what: NonNullable<Settings['smallDisk']>): SmallDisk {
+  const { dir, places } = cleanup
+  const folder = { spool: join(places.dataDir, 'spool'), log: join(dir, 'log'), postgres: places.postgresDir }[what]
+  cleanup.add({ disk: folder })
+  return mountSmallDisk(folder)
+}
+
+/** A program that takes the log from a pipe and writes it down, as a collector of logs would. */
+async function startLogReader(cleanup: Cleanup): Promise<LogReader & { readonly pipe: string }> {
+  const pipe = join(cleanup.dir, 'log.pipe')
+  const made = spawnSync('mkfifo', ['-m', '600', pipe])
+  if (made.status !== 0) throw new Refusal('A pipe for the log could not be made: mkfifo is missing.')
+  const logFile = join(cleanup.dir, 'server.log')
+  const env = { PATH: process.env['PATH'] }
+  const { pid } = await start({ file: 'cat', args: [pipe], cwd: cleanup.dir, env, logFile, detached: true })
+  cleanup.add({ pid, word: pipe })
+  return {
+    pipe,
+    pause: () => void process.kill(pid, 'SIGSTOP'),
+    resume: () => void process.kill(pid, 'SIGCONT'),
+    bytes: () => statSync(logFile).size,
+    // After the name, which may have anything in it: T is stopped.
+    isPaused: () =>
+      readFileSync(`/proc/${pid}/stat`, 'utf8')
+        .replace(/^.*\) /s, '')
+        .startsWith('T'),
+  }
 }
 
 async function startSomeRedis(cleanup: Cleanup, settings: Settings) {
@@ -69,29 +110,48 @@ async function startSomeRedis(cleanup: Cleanup, settings: Settings) {
   return { redis, sentinels: undefined }
 }
 
-async function startServer(cleanup: Cleanup, { env, sources }: Settings, own: Record<string, string>) {
+interface Surroundings {
+  readonly own: Readonly<Record<string, string>>
+  readonly logFile: string
+  readonly names: Names | undefined
+}
+
+async function startServer(cleanup: Cleanup, { env, sources }: Settings, { own, logFile, names }: Surroundings) {
   const [port, opsPort] = [await freePort(), await freePort()]
   const mainFile = join(sources, 'server', 'main.ts')
   if (!existsSync(mainFile)) throw new Refusal(`There is no server in ${sources}.`)
-  const child = await start({
-    file: process.execPath,
-    args: [mainFile],
-    cwd: sources,
-    env: {
-      PATH: process.env['PATH'],
-      HOST: '127.0.0.1',
-      PORT: String(port),
-      OPS_PORT: String(opsPort),
-      DATA_DIR: join(cleanup.dir, 'data'),
-      WORKERS: String(workers),
-      ...env,
-      ...own,
-    },
-    logFile: join(cleanup.dir, 'server.log'),
-    detached: true,
-  })
-  cleanup.add({ pid: child.pid, word: mainFile })
   const server = { url: `http://127.0.0.1:${port}`, opsUrl: `http://127.0.0.1:${opsPort}` }
-  await waitFor(async () => (await ask(server.opsUrl, '/readyz')).text.includes('"ok"'), { deadlineMs: 30_000, everyMs: 50 }) // prettier-ignore
-  return server
+  const program = names ? withNames(names, process.execPath, [mainFile]) : { file: process.execPath, args: [mainFile] }
+  const begin = async (): Promise<number> => {
+    const child = await start({
+      ...program,
+      cwd: sources,
+      env: {
+        PATH: process.env['PATH'],
+        HOST: '127.0.0.1',
+        PORT: String(port),
+        OPS_PORT: String(opsPort),
+        DATA_DIR: join(cleanup.dir, 'data'),
+        WORKERS: String(workers),
+        ...env,
+        ...own,
+      },
+      logFile,
+      detached: true,
+    })
+    cleanup.add({ pid: child.pid, word: mainFile })
+    await waitFor(async () => (await ask(server.opsUrl, '/readyz')).text.includes('"ok"'), { deadlineMs: 30_000, everyMs: 50 }) // prettier-ignore
+    return child.pid
+  }
+  let pid = await begin()
+  const primary: Primary = {
+    async kill() {
+      process.kill(pid, 'SIGKILL')
+      await waitFor(() => !isOurs(pid, mainFile))
+    },
+    async start() {
+      pid = await begin()
+    },
+  }
+  return { ...server, primary }
 }

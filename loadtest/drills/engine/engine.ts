@@ -3,7 +3,7 @@
 //   redis-refused.ts …   a Drill: load, fault, heal, each with a proof, and the promises (drill.ts)
 //     │ runDrill
 //     ▼
-//   Appliance            a QuickLink of its own (embedded.ts, docker.ts) or a running one (target.ts)
+//   Appliance            a QuickLink of its own (embedded.ts, docker.ts) or a running one (target-embedded.ts, target-docker.ts)
 //   DrillRun             baseline → fault, landed → heal, healed → steady again → clicks reconciled (drill-run.ts);
 //     │                  the Drill acts by its DrillContext: appliance, load with its oracle, watch
 //     ▼
@@ -12,18 +12,21 @@
 //   Cleanup              what was started, written down as it starts: undone at the end, by Ctrl-C or by the dead man (safety.ts)
 import { join } from 'node:path'
 import { lastLines, Refusal } from '../../../embedded/paths.ts'
-import { prepareAppliance, type Settings } from './appliance.ts'
+import { prepareAppliance, type Appliance, type Settings } from './appliance.ts'
 import { startInDocker } from './docker.ts'
-import { Doubt, type Drill, type Options, secondsOf } from './drill.ts'
+import { breakerOpen, Doubt, type Drill, type Options, secondsOf } from './drill.ts'
 import { startEmbedded } from './embedded.ts'
 import { DrillRun, type DrillResult } from './drill-run.ts'
 import type { Cleanup } from './cleanup.ts'
+import { checksAlerts, startPrometheus } from './prometheus.ts'
 import { factor } from './rules.ts'
 import { armDeadMan } from './safety.ts'
-import { openTarget } from './target.ts'
+import { openComposeTarget } from './target-docker.ts'
+import { openEmbeddedTarget } from './target-embedded.ts'
 
 export async function runDrill(drill: Drill, options: Options): Promise<DrillResult> {
-  const breakerOpenMs = options.short || options.mode === 'docker' ? 30_000 / factor : 30_000
+  // The rules of the alerts count on it: with their minutes it is divided, too.
+  const breakerOpenMs = options.short || checksAlerts(options) ? breakerOpen.shortMs : breakerOpen.usualMs
   const env = { BREAKER_OPEN_MS: String(breakerOpenMs), ...drill.settings?.env, ...options.env }
   const redis = [...(drill.settings?.redis ?? []), ...(options.redis ?? [])]
   const run = new DrillRun(drill, options, Number(env.BREAKER_OPEN_MS))
@@ -47,12 +50,26 @@ export async function runDrill(drill: Drill, options: Options): Promise<DrillRes
   return run.outcome(env)
 }
 
-async function applianceFor(drill: Drill, cleanup: Cleanup, settings: Settings, { mode, target, say }: Options) {
-  if (target !== undefined) return openTarget(cleanup, target, drill)
+async function applianceFor(drill: Drill, cleanup: Cleanup, settings: Settings, options: Options): Promise<Appliance> {
+  const { mode, target, say } = options
+  if (target !== undefined) {
+    return target.project === undefined ? openEmbeddedTarget(cleanup, drill) : openComposeTarget(cleanup, target.project, drill)
+  }
   say(`Starting a QuickLink of its own${mode === 'docker' ? ', in Docker' : ''}`)
-  return mode === 'docker' ? startInDocker(cleanup, settings) : startEmbedded(cleanup, settings)
-}
+  if (mode === 'docker') return startInDocker(cleanup, settings)
+  const appliance = await startEmbedded(cleanup, settings)
+  return checksAlerts(options) ? watched(appliance, await startPrometheus(cleanup, appliance.opsUrl)) : appliance
+} // prettier-ignore
+
+const watched = (appliance: Appliance, prometheusUrl: string): Appliance => ({
+  ...appliance,
+  prometheusUrl,
+  hasExporters: false,
+  mode: `${appliance.mode}; the system's Prometheus; the windows and waits of the alert rules, scrapes, and how long a breaker stays open, divided by ${factor}`,
+})
 
 /** Long enough for everything that may be waited for: containers start slowly, and alerts have their time. */
 const maxSeconds = (drill: Drill, options: Options, breakerOpenMs: number): number =>
-  (options.mode !== 'embedded' ? 480 : 120) + 2 * secondsOf(drill, options) + breakerOpenMs / 1000
+  (options.mode !== 'embedded' || checksAlerts(options) ? 480 : 120) +
+  2 * secondsOf(drill, options) +
+  breakerOpenMs / 1000

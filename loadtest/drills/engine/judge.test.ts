@@ -97,3 +97,11 @@ test('an alert that nobody expects is a broken promise', () => {
 test('without a Prometheus, nothing is said of alerts', () => {
   expect(judge(expecting, observed()).checks.filter(({ claim }) => claim.includes('QuickLink'))).toEqual([])
 })
+
+test('less evidence is asked of a smaller load, but never none', () => {
+  const seen: Promised = { what: 'seen', figure: () => 3, atLeast: 10, evidence: true }
+  const judged = (share?: number) => judge(drillThat(seen), observed(), undefined, share).checks.find(({ claim }) => claim === 'seen') // prettier-ignore
+  expect(judged()).toMatchObject({ ok: false, promised: '≥ 10' })
+  expect(judged(0.3)).toMatchObject({ ok: true, promised: '≥ 3' })
+  expect(judged(0.001)).toMatchObject({ promised: '≥ 1' })
+})

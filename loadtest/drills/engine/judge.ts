@@ -1,9 +1,9 @@
 // Figures against promises.
-import { checkOf, type Check } from '../../report/report.ts'
+import { checkOf, type Bounds, type Check } from '../../report/report.ts'
 import { short } from '../../report/text.ts'
 import { standardPromises } from '../promises.ts'
 import type { Ringing } from './alerts.ts'
-import type { Drill } from './drill.ts'
+import type { Drill, Promised } from './drill.ts'
 import { endsWithinMs, graceMs, ringsWithinMs } from './rules.ts'
 import { peak, type Moments, type Phase, type Observed } from './observed.ts'
 
@@ -19,15 +19,15 @@ export interface Judged {
  */
 const latenessBoundMs = 25
 
-export function judge(drill: Drill, observed: Observed, rung?: readonly Ringing[]): Judged {
-  const standard = standardPromises()
+export function judge(drill: Drill, observed: Observed, rung?: readonly Ringing[], evidence = 1): Judged {
+  const standard = standardPromises(drill)
   const promises = [...standard.during, ...drill.during, ...standard.after, ...drill.after]
   const lateMs = Math.max(observed.all.latenessMs, peak(observed).latenessMs)
   const checks: Check[] = []
   const doubts: string[] = []
   for (const promised of promises) {
     // Of a moment: it never came.
-    const check = checkOf(promised.what, promised.figure(observed), promised, 'never')
+    const check = checkOf(promised.what, promised.figure(observed), boundsOf(promised, evidence), 'never')
     const busy = promised.latency === true && lateMs > latenessBoundMs
     if (!check.ok && busy)
       doubts.push(`${promised.what}: ${check.measured}, but the load was sent ${short(lateMs)} ms late: the machine is busy with something else.`) // prettier-ignore
@@ -36,6 +36,11 @@ export function judge(drill: Drill, observed: Observed, rung?: readonly Ringing[
   if (rung) checks.push(...judgeAlerts(drill, rung, observed.moments))
   return { checks, doubts }
 }
+
+const boundsOf = (promised: Promised, share: number): Bounds =>
+  promised.evidence === true && promised.atLeast !== undefined
+    ? { ...promised, atLeast: Math.max(1, Math.floor(promised.atLeast * share)) }
+    : promised
 
 /**
  * In any drill, for they are about milliseconds on a machine that also carries the load: the burn rate's window of an hour

@@ -1,6 +1,7 @@
 // The links of a drill: in Postgres, and in Redis where the drill wants them there.
 import { setTimeout as pause } from 'node:timers/promises'
 import { docker } from '../../../appliance/compose.ts'
+import { withSql } from '../../../embedded/sql.ts'
 import { until } from '../../../embedded/wait.ts'
 import { linkKey } from '../../../server/coherence/schema.ts'
 import type { Code } from '../../../server/link.ts'
@@ -26,12 +27,26 @@ export async function loadLinks({ sql }: Appliance, groups: readonly LoadGroup[]
   if (foreign) throw new Doubt(`There is a link ${foreign.code} already, which is not a drill's.`)
 }
 
+const own = (prefixes: readonly string[]): string =>
+  `select id from links where code ~ '^(${prefixes.join('|')})[0-9]+$' and url like 'https://example.org/%'`
+
 /** From a database that is not the drill's own. Patient: it may be starting. */
 export async function removeLinks(container: string, prefixes: readonly string[]): Promise<void> {
-  const own = `select id from links where code ~ '^(${prefixes.join('|')})[0-9]+$' and url like 'https://example.org/%'`
-  const command = `delete from clicks where link_id in (${own}); delete from links where id in (${own})`
+  const command = `delete from clicks where link_id in (${own(prefixes)}); delete from links where id in (${own(prefixes)})`
   const psql = ['psql', '--username=postgres', '--dbname=quicklink', '--quiet', `--command=${command}`]
   await until(async () => (await docker(['exec', container, ...psql])).code === 0, 30_000, 500)
+}
+
+/** The same, without Docker. */
+export async function removeLinksAt(url: string, prefixes: readonly string[]): Promise<void> {
+  const remove = (): Promise<boolean> =>
+    withSql(url, async (sql) => {
+      for (const [table, id] of [['clicks', 'link_id'], ['links', 'id']]) {
+        await sql.query(`delete from ${table} where ${id} in (${own(prefixes)})`)
+      }
+      return true
+    }) // prettier-ignore
+  await until(remove, 30_000, 500)
 }
 
 /**

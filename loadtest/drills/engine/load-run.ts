@@ -64,7 +64,8 @@ function ask(dueMs: number, agent: Agent): void {
 }
 
 function turn(): void {
-  for (;;) {
+  // A rate of 0: nobody asks any more, and what was asked is still told.
+  while (order.rate > 0) {
     const dueMs = beganMs + (next * 1000) / order.rate
     if (dueMs > clockMs()) break
     ask(dueMs, agents[next++ % agents.length] as Agent)

@@ -65,7 +65,8 @@ export function startLoad(order: LoadOrder): Load {
     },
     async stop() {
       // What was sent a moment ago is still to be answered and told.
-      await pause(300)
+      if (child.connected) child.send({ rate: 0 })
+      await pause(400)
       if (child.exitCode === null) child.kill('SIGKILL')
     },
   }

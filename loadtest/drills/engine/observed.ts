@@ -142,3 +142,12 @@ export function peak({ all }: Pick<Observed, 'all'>): { atMs: number; ms: number
   })) // prettier-ignore
   return seconds.reduce((worst, each) => (each.ms > worst.ms ? each : worst), { atMs: NaN, ms: 0, latenessMs: 0 })
 }
+
+/** From the fault on, of the second in which most were not led on: 503, any other refusal, or silence. A 404 is an answer. */
+export function worstShare({ all }: Pick<Observed, 'all'>): number {
+  const answered = [301, 302, 404]
+  const shares = bySecond(all).map(
+    ([, answers]) => answers.filter(({ status }) => !answered.includes(status)).length / answers.length,
+  )
+  return Math.max(0, ...shares)
+}

@@ -53,8 +53,8 @@ export async function projectAppliance(cleanup: Cleanup, given: Project): Promis
       redis: containerService(`${project}-redis-1`, async () => (await redis('PING')) === '+PONG'),
       postgres: containerService(`${project}-postgres-1`, answersSql),
     },
-    async stopWorker(pid: number) {
-      await docker(['exec', `${project}-quicklink-1`, 'node', '-e', `process.kill(${pid}, 'SIGSTOP')`])
+    async signalWorker(pid: number, signal: string) {
+      await docker(['exec', `${project}-quicklink-1`, 'node', '-e', `process.kill(${pid}, '${signal}')`])
     },
     grafana: await grafanaOf(project),
     async close() {

@@ -2,11 +2,11 @@
 import { comparison } from '../../report/compare.ts'
 import { dashboardUrl } from '../../report/grafana.ts'
 import { makeReport, type Figure, type Report, type Table } from '../../report/report.ts'
-import { short } from '../../report/text.ts'
+import { percent, short } from '../../report/text.ts'
 import type { Drill } from './drill.ts'
 import type { DrillResult } from './drill-run.ts'
 import { mayAlwaysRing } from './judge.ts'
-import { peak, type Observed, type Phase } from './observed.ts'
+import { peak, worstShare, type Observed, type Phase } from './observed.ts'
 import { chartsOf, firstMs, headlineOf, isOpen, marksOf, noticedMs, phasesOf, secondsOfP99 } from './plots.ts'
 import { factor } from './rules.ts'
 
@@ -28,7 +28,8 @@ export function reportOf(result: DrillResult, earlier: Report | undefined): Repo
     environment: {
       mode: result.mode,
       ...result.loadBeside,
-      'requests per second': drill.load.rate,
+      'requests per second': result.rate,
+      ...(result.compressed.length > 0 && { 'made shorter by SHORT=yes': result.compressed.join('; ') }),
       ...settings,
     },
     doubts,
@@ -51,6 +52,14 @@ const seen = (drill: Drill, observed: Observed, rung: DrillResult['rung']): Part
   charts: chartsOf(drill, observed, rung),
 })
 
+/** For the terminal: how many were hurt, how slow it was, and how long until it was as before. */
+export function threeFigures(observed: Observed): string {
+  const { fault, moments } = observed
+  const steadyMs = moments.recoveredMs - moments.healedMs
+  const steady = observed.noted('recovered') === 1 ? `steady ${short(steadyMs / 1000)} s after the heal` : 'not steady again' // prettier-ignore
+  return `at worst ${percent(worstShare(observed))} of a second's visitors were not answered; p99 ${short(fault.quantile(0.99))} ms while it lasted; ${steady}` // prettier-ignore
+}
+
 function figuresOf(observed: Observed): Figure[] {
   const { moments, baseline, fault, after, recovery } = observed
   const ms = (name: string, value: number, of?: Phase): Figure[] => {
@@ -69,6 +78,12 @@ function figuresOf(observed: Observed): Figure[] {
     ...ms('heal to steady again', moments.recoveredMs - moments.healedMs),
     { name: 'answers from the fault to the end', value: observed.all.answers.length, unit: '' },
     { name: '503 while the fault lasted', value: fault.count(503) + recovery.count(503), unit: '' },
+    {
+      name: 'visitors of the worst second who were not answered',
+      value: 100 * worstShare(observed),
+      unit: '%',
+      better: 'less',
+    },
     { name: 'wrong destinations', value: observed.all.wrong, unit: '', better: 'less' },
     { name: 'lateness of the load itself (p99)', value: observed.all.latenessMs, unit: 'ms' },
   ]
@@ -143,7 +158,7 @@ function failures({ baseline, fault, recovery, after, moments }: Observed): Tabl
 function alerts({ drill, rung, observed }: DrillResult): Table {
   const title = 'Alerts'
   if (rung === undefined || observed === undefined) {
-    const note = 'Not checked: this needs the Prometheus of MODE=docker. In earnest these are expected.'
+    const note = 'Not checked: this needs MODE=docker, or a `prometheus` on the PATH and not the short form. In earnest these are expected.'
     return { title, note, head: ['alert', 'rang'], rows: drill.alerts.map((name) => [name, 'not checked']) }
   }
   const { injectedMs } = observed.moments

@@ -74,6 +74,15 @@ export function shortenedConfig(text: string): object {
   }
 } // prettier-ignore
 
+/** For a Prometheus that has no exporters beside it. */
+export const scrapingOnly = (target: string): object => ({
+  ...shortenedConfig(readFileSync(join(projectDir, 'prometheus', 'prometheus.yml'), 'utf8')),
+  scrape_configs: [{ job_name: 'quicklink', static_configs: [{ targets: [target] }] }],
+})
+
+/** Alerts that go by what only the exporters tell: without them they cannot ring. */
+export const ofExporters: readonly string[] = ['QuickLinkRedisMemoryHigh', 'QuickLinkEvictionsHigh']
+
 /** Readable by the user of Prometheus, who is another one. */
 export function writeRules(dir: string): void {
   const read = (name: string): string => readFileSync(join(projectDir, 'prometheus', name), 'utf8')

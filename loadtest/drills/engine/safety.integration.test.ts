@@ -69,6 +69,14 @@ test('Ctrl-C: everything is undone within 2 s', { timeout: 150_000 }, async () =
   await waitFor(() => allGone(pids), { deadlineMs: 1000 })
 })
 
+test('a reader who leaves, as of `make drill | head`: the same as Ctrl-C', { timeout: 150_000 }, async () => {
+  const { child, ended, pids } = await inMidFault()
+  // What it says next finds nobody.
+  child.stdout?.destroy()
+  expect(await ended).toBe(130)
+  await waitFor(() => allGone(pids), { deadlineMs: 1000 })
+})
+
 test('a fault that does not land is inconclusive, whatever else was seen', { timeout: 150_000 }, async () => {
   const fault = { ...redisRefused.fault, inject: () => Promise.resolve() }
   const options = { short: true, mode: 'embedded' as const, sources: projectDir, say: () => undefined }
