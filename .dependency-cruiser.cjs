@@ -45,8 +45,9 @@ module.exports = {
     },
     {
       name: 'nobody-but-tests-knows-tests',
+      comment: 'and what makes the types of the client from all operations',
       severity: 'error',
-      from: { pathNot: tests },
+      from: { pathNot: [tests, '^scripts/client-types'] },
       to: { path: tests },
     },
     {
@@ -54,7 +55,7 @@ module.exports = {
       comment: 'the image has nothing else',
       severity: 'error',
       from: { path: '^server/', pathNot: tests },
-      to: { path: '^(appliance|embedded|grafana|loadtest|prometheus|scripts)/' },
+      to: { path: '^(appliance|cli|clients|embedded|grafana|loadtest|prometheus|scripts)/' },
     },
     {
       name: 'what-is-embedded-knows-the-server-alone',
@@ -62,6 +63,13 @@ module.exports = {
       severity: 'error',
       from: { path: '^embedded/', pathNot: tests },
       to: { path: '^(appliance|grafana|loadtest|prometheus|scripts)/' },
+    },
+    {
+      name: 'the-client-stands-alone',
+      comment: 'it is packed by itself; and the command line knows the server by the client only',
+      severity: 'error',
+      from: { path: '^(clients|cli)/', pathNot: tests },
+      to: { path: '^[^/]+/', pathNot: '^(clients/typescript/|cli/|node_modules/)', dependencyTypesNot: ['core'] },
     },
     {
       name: 'the-fault-proxy-needs-three-files',

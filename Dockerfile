@@ -24,6 +24,9 @@ WORKDIR /app
 COPY --from=packages /app/node_modules node_modules
 COPY package.json ./
 COPY server server
+COPY clients clients
+COPY cli cli
+RUN ln -s /app/cli/quicklink.ts /usr/local/bin/quicklink
 # Last, because it changes with every commit.
 ARG COMMIT=unknown
 ARG VERSION=unknown

@@ -14,7 +14,7 @@ export default defineConfig({
           setupFiles: ['testing/end-with-run.ts'],
           include: [
             '*.test.ts',
-            '{server,testing,appliance,embedded,loadtest,scripts,grafana,prometheus}/**/*.test.ts',
+            '{server,testing,appliance,embedded,loadtest,scripts,grafana,prometheus,clients,cli}/**/*.test.ts',
           ],
           // A search takes its time: the model runs beside the integration tests.
           exclude: [...everywhere, '**/*.integration.test.ts', '**/*.model.test.ts'],
@@ -23,7 +23,7 @@ export default defineConfig({
       {
         test: {
           name: 'integration',
-          include: ['{server,testing,embedded,loadtest}/**/*.{integration,model}.test.ts', 'contract/**/*.test.ts'],
+          include: ['{server,testing,embedded,loadtest,cli}/**/*.{integration,model}.test.ts', 'contract/**/*.test.ts'],
           exclude: everywhere,
           setupFiles: ['testing/end-with-run.ts'],
           globalSetup: ['testing/global-setup.ts'],

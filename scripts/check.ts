@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process'
 import { availableParallelism } from 'node:os'
 
-const sources = ['server', 'appliance', 'contract', 'embedded', 'loadtest', 'scripts', 'testing']
+const sources = ['server', 'appliance', 'cli', 'clients', 'contract', 'embedded', 'loadtest', 'scripts', 'testing']
 
 /** The slow ones first, so that they do not run alone at the end. What only looks at contents remembers them in .cache. */
 const steps: Readonly<Record<string, readonly string[]>> = {

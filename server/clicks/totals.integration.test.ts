@@ -47,6 +47,7 @@ test('a database with years of clicks gets its totals while workers of the versi
   await db.query('drop function ql_quota_ops_are_gone, ql_keep_nothing cascade')
   await db.query('create table quota_ops ()')
   await db.query('alter table tenants drop column quota_generation')
+  await db.query('alter table api_keys drop column role')
   await db.query(`delete from ql_migrations where name >= '0004'`)
   await db.query(
     `insert into clicks select link, timestamptz '2027-01-01Z' + make_interval(hours => hour), 3

@@ -1,0 +1,55 @@
+#!/usr/bin/env node
+// quicklink, the command line. Exit codes: 0 done · 1 the server said no · 2 asked wrongly · 3 nobody answered.
+import { Command } from 'commander'
+import { addKeyCommands, addTenantCommands } from './tenants.ts'
+import { addLinkCommands } from './links.ts'
+import { addLogin } from './login.ts'
+import { completion } from './completion.ts'
+import { Complaint } from './output.ts'
+import { sessionOf } from './session.ts'
+
+function makeProgram(): Command {
+  const program = new Command('quicklink')
+    .description('Short links of a QuickLink server.')
+    .option('--json', 'print JSON, for programs')
+    .option('--profile <name>', 'a server of `quicklink login --profile`')
+    .showHelpAfterError('Try quicklink --help.')
+    .exitOverride((error) => process.exit(error.exitCode === 0 ? 0 : 2))
+    .addHelpText(
+      'after',
+      '\nWithout a login it is the QuickLink of this folder, or the one that QUICKLINK_URL and QUICKLINK_KEY name.\n\n' +
+        'Exit codes: 0 done, 1 the server said no, 2 asked wrongly, 3 nobody answered.',
+    )
+  addLogin(program)
+  addLinkCommands(program)
+  addTenantCommands(program)
+  addKeyCommands(program)
+  program
+    .command('limits [tenant]')
+    .description('what is used of your limits, or (for the owner) of a tenant')
+    .action(async (id: string | undefined, _: unknown, command: Command) => {
+      const { api, say } = sessionOf(command)
+      say.thing(await say.answer(id === undefined ? api.GET('/limits') : api.GET('/tenants/{id}/limits', { params: { path: { id } } })))
+    }) // prettier-ignore
+  program
+    .command('completion')
+    .description('a script for bash or zsh: eval "$(quicklink completion)"')
+    .action(() => console.log(completion(program)))
+  return program
+}
+
+/** Runs it to its exit code. */
+async function main(argv: readonly string[]): Promise<number> {
+  // Whoever reads along may leave: `quicklink links list | head`.
+  process.stdout.on('error', () => process.exit(0))
+  try {
+    await makeProgram().parseAsync([...argv], { from: 'user' })
+    return 0
+  } catch (error) {
+    if (!(error instanceof Complaint)) throw error
+    console.error(error.message)
+    return error.exitCode
+  }
+}
+
+if (import.meta.main) process.exitCode = await main(process.argv.slice(2))

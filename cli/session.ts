@@ -1,0 +1,65 @@
+// What every command has: the API of the server that is meant, and how its answers are said.
+import type { Command } from 'commander'
+import { quickLink, type Problem, type QuickLinkApi } from '../clients/typescript/client.ts'
+import { listOf, tableOf, Complaint } from './output.ts'
+import { findProfile, type Profile } from './profile.ts'
+
+interface Answer<T> {
+  readonly data?: T | undefined
+  readonly error?: unknown
+  readonly response: Response
+}
+
+export interface Say {
+  /** What was answered; a complaint where that is an error. */
+  answer<T>(asked: Promise<Answer<T>>): Promise<NonNullable<T>>
+  /** What was asked for has no answer but that it is done. */
+  done(asked: Promise<Answer<unknown>>, sentence: string): Promise<void>
+  thing(thing: object): void
+  /** `line`: of people's most wanted. */
+  made(thing: object, line: string): void
+  rows(rows: readonly object[], columns: readonly string[], none: string): void
+}
+
+export function sessionOf(command: Command): { api: QuickLinkApi; say: Say; profile: Profile } {
+  const { json = false, profile: name } = command.optsWithGlobals<{ json?: boolean; profile?: string }>()
+  const profile = findProfile(process.env, name)
+  return { api: quickLink(profile), say: sayOf(profile.url, json), profile }
+}
+
+export function sayOf(url: string, json: boolean): Say {
+  const print = (thing: unknown, text: string): void => console.log(json ? JSON.stringify(thing, null, 2) : text)
+  const complete = async <T>(asked: Promise<Answer<T>>): Promise<T | undefined> => {
+    const { data, error, response } = await asked.catch((reason: unknown) => unreachable(url, reason))
+    if (response.ok) return data
+    throw new Complaint(sentenceOf(error, response), 1)
+  }
+  return {
+    async answer(asked) {
+      const data = await complete(asked)
+      if (data === undefined || data === null) throw new Complaint(`${url} answers, but not as QuickLink does: is this its address?`, 3) // prettier-ignore
+      return data
+    },
+    async done(asked, sentence) {
+      await complete(asked)
+      if (!json) console.log(sentence)
+    },
+    thing: (thing) => print(thing, listOf(thing as Record<string, unknown>)),
+    made: (thing, line) => print(thing, line),
+    rows: (rows, columns, none) =>
+      print(rows, rows.length === 0 ? none : tableOf(rows as Record<string, unknown>[], columns)),
+  }
+}
+
+function unreachable(url: string, reason: unknown): never {
+  const cause = reason instanceof Error && reason.cause instanceof Error ? reason.cause : reason
+  const why = cause instanceof Error ? ((cause as NodeJS.ErrnoException).code ?? cause.message) : String(cause)
+  throw new Complaint(`Nobody answers at ${url} (${why}): is QuickLink running there? make up, or quicklink login URL.`, 3)
+} // prettier-ignore
+
+function sentenceOf(error: unknown, { status }: Response): string {
+  const { detail, code } = (error ?? {}) as Partial<Problem>
+  if (detail === undefined) return `The server answered ${status}, but not as QuickLink does: is this its address?`
+  if (code === 'unauthorized') return `${detail} Log in with one: quicklink login URL.`
+  return detail
+}
