@@ -5,7 +5,8 @@ import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { choicesFrom, command } from '../loadtest/report/told.ts'
+import { command } from '../loadtest/report/command.ts'
+import { choicesOf } from '../loadtest/report/knobs.ts'
 import { projectDir } from '../embedded/paths.ts'
 import { freePort } from '../embedded/process.ts'
 
@@ -44,7 +45,7 @@ await command(async () => {
     if (status !== 0 && script !== 'make doctor') failed++
   }
   try {
-    for (const who of choicesFrom(process.env, 'WHO', names) ?? names) {
+    for (const who of choicesOf(process.env, 'WHO', names) ?? names) {
       const beganMs = performance.now()
       console.log(`\n═══ ${who}`)
       for (const word of goals[who]) run(step(word), word === 'git clone' ? dir : folder)

@@ -11,7 +11,8 @@ import { countReads } from '../measure/redis-pipe.ts'
 import { doubtsOfSpeed, watchMachine } from '../measure/machine.ts'
 import { picture } from '../report/plot.ts'
 import type { Check, Report } from '../report/report.ts'
-import { choiceFrom, choicesFrom, command, numberFrom } from '../report/told.ts'
+import { command } from '../report/command.ts'
+import { choiceOf, choicesOf, numberOf } from '../report/knobs.ts'
 import { markdown, writeReport } from '../report/write.ts'
 import { hotCode, openArena, profileDir, type Arena } from './arena.ts'
 import { measureMemory } from './memory.ts'
@@ -25,6 +26,8 @@ import {
   measure,
   measureAll,
   ownNames,
+  repetitionsRange,
+  secondsRange,
   startServers,
   type Servers,
   type Subject,
@@ -40,13 +43,13 @@ interface Told {
 }
 
 function toldBy(env: NodeJS.ProcessEnv): Told {
-  const mode = choiceFrom(env, 'BENCH', ['quick', 'full', 'profile'], 'quick')
+  const mode = choiceOf(env, 'BENCH', ['quick', 'full', 'profile'], 'quick')
   const [seconds, repetitions] = { quick: [3, 3], full: [5, 5], profile: [10, 1] }[mode] as [number, number]
-  const some = choicesFrom(env, 'ONLY', ['visitors', ...ownNames, ...visitorNames])
+  const some = choicesOf(env, 'ONLY', ['visitors', ...ownNames, ...visitorNames])
   return {
     mode,
-    seconds: numberFrom(env, 'SECONDS', seconds),
-    repetitions: numberFrom(env, 'REPETITIONS', repetitions),
+    seconds: numberOf(env, 'SECONDS', secondsRange) ?? seconds,
+    repetitions: numberOf(env, 'REPETITIONS', repetitionsRange) ?? repetitions,
     only: some?.flatMap((name) => (name === 'visitors' ? visitorNames : [name])) ?? (mode === 'profile' ? ['raw'] : undefined),
   }
 } // prettier-ignore

@@ -2,7 +2,7 @@
 // of CPU times of runs next to each other; a promise or a closure too many on the hot path shows, and so does a shape of
 // request that takes the long way. On a machine whose system calls cost more beside JavaScript than where the ratios were
 // set, the bare socket itself comes closer to node:http: by so much, and no more, QuickLink may come closer, too.
-import { command } from '../report/told.ts'
+import { command } from '../report/command.ts'
 import { loadLinks, openArena, warmRedis, type Arena } from './arena.ts'
 import { checkAll, measureAll, startVisited, visits, type Subject } from './subjects.ts'
 import { floorOf, shapes, visitorRows, type Shape, type VisitorRow } from './visitors.ts'

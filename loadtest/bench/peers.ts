@@ -7,13 +7,14 @@ import { doubtsOfSpeed, watchMachine } from '../measure/machine.ts'
 import { pin } from '../measure/cpu.ts'
 import { makeReport, type Report } from '../report/report.ts'
 import { short } from '../report/text.ts'
-import { command, numberFrom } from '../report/told.ts'
+import { command } from '../report/command.ts'
+import { numberOf } from '../report/knobs.ts'
 import { markdown, writeReport } from '../report/write.ts'
 import { hot, loadLinks, openArena, trusted, type Arena } from './arena.ts'
 import { browserHeaders, type Load } from './loads.ts'
 import { isInstalled, versionOf } from './proxies.ts'
 import { bareOf } from './report.ts'
-import { checkAll, measureAll, type Subject } from './subjects.ts'
+import { checkAll, measureAll, repetitionsRange, secondsRange, type Subject } from './subjects.ts'
 
 interface Named {
   readonly name: string
@@ -91,7 +92,10 @@ async function run(arena: Arena, named: readonly Named[], seconds: number, repet
 if (import.meta.main)
   await command(async () => {
     const { env } = process
-    const [seconds, repetitions] = [numberFrom(env, 'SECONDS', 3), numberFrom(env, 'REPETITIONS', 3)]
+    const [seconds, repetitions] = [
+      numberOf(env, 'SECONDS', secondsRange) ?? 3,
+      numberOf(env, 'REPETITIONS', repetitionsRange) ?? 3,
+    ]
     const named = peersIn(env['PEERS'] ?? '')
     const arena = await openArena()
     try {

@@ -18,6 +18,10 @@ export interface Subject {
   readonly around?: <T>(measure: () => Promise<T>) => Promise<T>
 }
 
+/** What a person may ask for. */
+export const secondsRange = { from: 0.1, to: 600, unit: 'seconds', fraction: true }
+export const repetitionsRange = { from: 1, to: 100 }
+
 export interface Run {
   readonly requests: number
   readonly failed: number

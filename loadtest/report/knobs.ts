@@ -1,4 +1,4 @@
-// Numbers and switches that drills and load tests are given in the environment: each is what it must be, or one sentence.
+// Numbers, switches and choices that the bench, drills and load tests are given in the environment: each is what it must be, or one sentence.
 import { Refusal } from '../../embedded/paths.ts'
 
 interface Range {
@@ -29,4 +29,27 @@ export function yesOf(env: NodeJS.ProcessEnv, name: string): boolean {
   const word = env[name] || 'no'
   if (word === 'yes' || word === 'no') return word === 'yes'
   throw new Refusal(`${name} is ${word.slice(0, 40)}, but must be yes or no.`)
+}
+
+export function choiceOf<T extends string>(
+  env: NodeJS.ProcessEnv,
+  name: string,
+  choices: readonly T[],
+  fallback: T,
+): T {
+  const text = env[name] || fallback
+  const choice = choices.find((each) => each === text)
+  if (choice !== undefined) return choice
+  throw new Refusal(`${name} is ${text.slice(0, 40)}, but must be one of ${choices.join(', ')}.`)
+}
+
+/** Several, separated by commas; undefined where nothing was said. */
+export function choicesOf<T extends string>(
+  env: NodeJS.ProcessEnv,
+  name: string,
+  choices: readonly T[],
+): T[] | undefined {
+  const texts = (env[name] ?? '').split(',').filter((text) => text !== '')
+  const some = texts.map((text) => choiceOf({ [name]: text }, name, choices, choices[0]!))
+  return some.length > 0 ? some : undefined
 }

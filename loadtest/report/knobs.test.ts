@@ -1,15 +1,18 @@
 import { spawnSync } from 'node:child_process'
 import { expect, test } from 'vitest'
-import { choicesFrom, numberFrom } from './told.ts'
+import { choicesOf, numberOf } from './knobs.ts'
 
 test('what nobody can do is refused by a sentence with the choices', () => {
-  expect(numberFrom({}, 'SECONDS', 3)).toBe(3)
-  expect(numberFrom({ SECONDS: '0.5' }, 'SECONDS', 3)).toBe(0.5)
+  const range = { from: 0.1, to: 600, unit: 'seconds', fraction: true }
+  expect(numberOf({}, 'SECONDS', range)).toBeUndefined()
+  expect(numberOf({ SECONDS: '0.5' }, 'SECONDS', range)).toBe(0.5)
   for (const SECONDS of ['abc', '-1', '0', 'Infinity', '1e999'])
-    expect(() => numberFrom({ SECONDS }, 'SECONDS', 3)).toThrow(`SECONDS is ${SECONDS}, but must be a number above 0.`)
-  expect(choicesFrom({ ONLY: '' }, 'ONLY', ['raw', 'http'])).toBeUndefined()
-  expect(choicesFrom({ ONLY: 'http,raw' }, 'ONLY', ['raw', 'http'])).toEqual(['http', 'raw'])
-  expect(() => choicesFrom({ ONLY: 'raw,foo' }, 'ONLY', ['raw', 'http'])).toThrow('ONLY is foo, but must be one of raw, http.') // prettier-ignore
+    expect(() => numberOf({ SECONDS }, 'SECONDS', range)).toThrow(
+      `SECONDS is ${SECONDS}, but must be a number from 0.1 to 600 (seconds).`,
+    )
+  expect(choicesOf({ ONLY: '' }, 'ONLY', ['raw', 'http'])).toBeUndefined()
+  expect(choicesOf({ ONLY: 'http,raw' }, 'ONLY', ['raw', 'http'])).toEqual(['http', 'raw'])
+  expect(() => choicesOf({ ONLY: 'raw,foo' }, 'ONLY', ['raw', 'http'])).toThrow('ONLY is foo, but must be one of raw, http.') // prettier-ignore
 })
 
 const bench = (env: Record<string, string>) =>
