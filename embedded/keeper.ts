@@ -1,9 +1,9 @@
 // Who looks after what `make up` started. The program is keeper-run.ts; here is what others ask of it.
 import { rmSync } from 'node:fs'
-import { basename, join } from 'node:path'
+import { join } from 'node:path'
 import { type Daemon, type Stopped, daemon, launch } from './daemon.ts'
 import { type Places, projectDir, readJson, rotate, writeJson } from './paths.ts'
-import { isOurs } from './process.ts'
+import { isOurs, programName } from './process.ts'
 
 const program = join(projectDir, 'embedded', 'keeper-run.ts')
 
@@ -41,7 +41,7 @@ export async function startKeeper(places: Places, env: NodeJS.ProcessEnv): Promi
 
 /** Whoever breaks something on purpose, a load test for example, mends it, too: the keeper looks away as long as they live. */
 export function handsOff({ handsOffFile }: Places): () => void {
-  writeJson(handsOffFile, { pid: process.pid, word: basename(process.argv[1] ?? process.execPath) })
+  writeJson(handsOffFile, { pid: process.pid, word: programName })
   return () => rmSync(handsOffFile, { force: true })
 }
 

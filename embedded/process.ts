@@ -3,6 +3,7 @@
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:net'
+import { basename } from 'node:path'
 
 /** Empty when there is no such process, or only its zombie. */
 export function commandLine(pid: number): string {
@@ -20,6 +21,9 @@ export function commandLine(pid: number): string {
 export function isOurs(pid: number | undefined, word: string): pid is number {
   return pid !== undefined && Number.isInteger(pid) && pid > 1 && commandLine(pid).includes(word)
 }
+
+/** Of this process: it stands in its command line, however it was started. */
+export const programName = basename(process.argv[1] ?? process.execPath)
 
 export function portProblem(port: number, host: string): Promise<string | undefined> {
   return new Promise((resolve) => {
