@@ -1,9 +1,12 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { nightlyBackup, nightsOf } from './backup.ts'
-import { placesIn, type Places } from './paths.ts'
+import { backup, nightlyBackup, nightsOf, refuseWithoutRoom, restore } from './backup.ts'
+import { placesIn, projectDir, type Places, writeJson } from './paths.ts'
+import { programName } from './process.ts'
 
 let places: Places
 const silent = (): void => undefined
@@ -28,12 +31,15 @@ function old(file: string, days: number): void {
 }
 
 test('one backup is made a night, the oldest go, and what is not a backup stays', async () => {
-  writeFileSync(join(places.dataDir, 'backups', 'by-hand.tar.gz'), '')
+  for (const name of ['by-hand', 'quicklink-20190101_before_the_move'])
+    writeFileSync(join(places.dataDir, 'backups', `${name}.tar.gz`), '')
+  const others = ['by-hand.tar.gz', 'quicklink-20190101_before_the_move.tar.gz']
   const hour = new Date().getUTCHours()
   await nightlyBackup(places, { keep: 2, hour }, silent)
   const after = backups()
   expect(after.filter((name) => name.startsWith('quicklink-2020'))).toEqual(['quicklink-20200101T000008Z.tar.gz'])
-  expect(after).toHaveLength(3)
+  expect(after).toEqual(expect.arrayContaining(others))
+  expect(after).toHaveLength(4)
   await nightlyBackup(places, { keep: 2, hour }, silent)
   expect(backups()).toEqual(after)
 })
@@ -49,4 +55,34 @@ test('what is no number of backups, and no hour, is refused with a sentence; emp
   expect(nightsOf({ BACKUP_KEEP: '', BACKUP_HOUR: '03' })).toEqual({ keep: 7, hour: 3 })
   expect(() => nightsOf({ BACKUP_HOUR: 'abc' })).toThrow('BACKUP_HOUR is abc, but must be a whole number from 0 to 23.')
   expect(() => nightsOf({ BACKUP_KEEP: '-1' })).toThrow('BACKUP_KEEP is -1, but must be a whole number from 0 to 1000.')
+})
+
+test('what somebody who was killed has left unfinished goes with the next backup, and what is being made stays', async () => {
+  const folder = join(places.dataDir, 'backups')
+  const made = `quicklink-20260101T000000Z.tar.gz.${process.pid}.${programName}.unfinished.tar`
+  const left = ['quicklink-20260101T000000Z.tar.gz.unfinished.tar', made.replace(programName, 'nobody.ts')]
+  for (const name of [made, ...left]) writeFileSync(join(folder, name), '')
+  mkdirSync(join(folder, `${left[1]}.label`))
+  await backup(places, silent)
+  expect(backups().filter((name) => name.includes('unfinished'))).toEqual([made])
+})
+
+test('a backup has room for the copy and the same compressed, or is refused', () => {
+  const megabyte = 1024 * 1024
+  expect(() => refuseWithoutRoom('backups', 10 * megabyte, 20 * megabyte)).not.toThrow()
+  const why = 'A backup needs 20 MB while it is made, and backups has 19 MB: make room.'
+  expect(() => refuseWithoutRoom('backups', 10 * megabyte, 19 * megabyte)).toThrow(why)
+})
+
+test('nothing is restored under a keeper, which would start Postgres meanwhile', async () => {
+  const program = join(projectDir, 'embedded', 'keeper-run.ts')
+  const keeper = spawn(process.execPath, ['-e', 'console.log(1); setInterval(() => 0, 1000)', program])
+  try {
+    await once(keeper.stdout, 'data')
+    writeJson(places.keeperFile, { pid: keeper.pid })
+    const FILE = join(places.dataDir, 'backups', backups()[0] ?? '')
+    await expect(restore(places, { FILE }, silent)).rejects.toThrow('QuickLink is running: `make down` first')
+  } finally {
+    keeper.kill('SIGKILL')
+  }
 })

@@ -1,11 +1,18 @@
 // `make backup` and `make restore FILE=…` without Docker. The PostgreSQL from npm has neither pg_dump nor pg_basebackup, and
 // those of the system may be older than the server, which they then refuse: so the data folder is copied, whole.
 import { execFile } from 'node:child_process'
-import { chownSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  chownSync, existsSync, lstatSync, mkdirSync, readdirSync, renameSync, rmSync, statfsSync, statSync, writeFileSync,
+} from 'node:fs' // prettier-ignore
+import { open } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import { promisify } from 'node:util'
+import { keeperDaemon } from './keeper.ts'
+import { alone } from './lock.ts'
 import { type Places, Refusal, type Say, projectDir, readJson, shown, writeJson } from './paths.ts'
 import { databaseOf, startPostgres, stopPostgres, stoppedData } from './postgres.ts'
+import { isOurs, programName } from './process.ts'
+import { runningServer } from './server.ts'
 import type { Postgres } from '../server/connections/postgres.ts'
 import { withSql } from './sql.ts'
 
@@ -29,9 +36,18 @@ export const sizeOf = (file: string): string => `${(statSync(file).size / 1024).
 
 /** The data folder as it is, or, of a Postgres that runs, as it was at some moment of the copying. */
 export async function backup(places: Places, say: Say): Promise<void> {
+  if (databaseOf(places).adminUrl !== undefined) await copy(places, say)
+  // What is copied as it is must not be started meanwhile: the copy would be torn.
+  else await alone(places, () => copy(places, say))
+}
+
+async function copy(places: Places, say: Say): Promise<void> {
   const { data, adminUrl } = databaseOf(places)
   const file = backupFile(places, 'quicklink', 'tar.gz')
-  const unfinished = `${file}.unfinished.tar`
+  removeLeftovers(dirname(file))
+  const { bavail, bsize } = statfsSync(dirname(file))
+  refuseWithoutRoom(shown(dirname(file)), sizeOfFolder(data), bavail * bsize)
+  const unfinished = `${file}.${process.pid}.${programName}.unfinished.tar`
   const names = ['postgres.json', 'owner-key'].filter((name) => existsSync(join(places.dataDir, name)))
   try {
     // tar leaves the rights of a file that is there.
@@ -42,12 +58,43 @@ export async function backup(places: Places, say: Say): Promise<void> {
     if (adminUrl === undefined) await create()
     else await whileRunning(adminUrl, data, unfinished, create)
     await promisify(execFile)('gzip', ['--force', unfinished])
+    await onDisk(`${unfinished}.gz`)
     renameSync(`${unfinished}.gz`, file)
   } finally {
     for (const each of [unfinished, `${unfinished}.gz`]) rmSync(each, { force: true })
   }
   say(`Wrote ${shown(file)} (${sizeOf(file)}), with the owner key in it.`)
   say(`To bring it back: make down; make restore FILE=${shown(file)}; make up`)
+}
+
+/** Of whoever was killed while it made one. */
+function removeLeftovers(folder: string): void {
+  for (const name of readdirSync(folder).filter((each) => each.includes('.unfinished.'))) {
+    const [, pid, word] = /\.gz\.(\d+)\.(.+)\.unfinished\./.exec(name) ?? []
+    const isMade = word !== undefined && isOurs(Number(pid), word)
+    if (!isMade) rmSync(join(folder, name), { recursive: true, force: true })
+  }
+}
+
+function sizeOfFolder(folder: string): number {
+  const names = readdirSync(folder, { recursive: true, encoding: 'utf8' })
+  // Postgres may remove one meanwhile.
+  return names.reduce((sum, name) => sum + (lstatSync(join(folder, name), { throwIfNoEntry: false })?.size ?? 0), 0)
+}
+
+/** The copy, and the same compressed: a disk that a backup fills stops Postgres, too. In bytes. */
+export function refuseWithoutRoom(folder: string, size: number, free: number): void {
+  if (free >= 2 * size) return
+  const megabytes = (bytes: number): string => `${Math.floor(bytes / 1024 / 1024)} MB`
+  throw new Refusal(
+    `A backup needs ${megabytes(2 * size)} while it is made, and ${folder} has ${megabytes(free)}: make room.`,
+  )
+}
+
+/** The one before may be removed after this, and the power may fail. */
+async function onDisk(file: string): Promise<void> {
+  const handle = await open(file)
+  await handle.sync().finally(() => handle.close())
 }
 
 /** What a Postgres that starts from a copy makes itself, or must not find. */
@@ -98,7 +145,7 @@ export function lastBackupMs(places: Places): number {
 function backupsIn(places: Places): string[] {
   const folder = join(places.dataDir, 'backups')
   const names = existsSync(folder) ? readdirSync(folder).sort() : []
-  return names.filter((name) => /^quicklink-\w+\.tar\.gz$/.test(name)).map((name) => join(folder, name))
+  return names.filter((name) => /^quicklink-\d{8}T\d{6}Z\.tar\.gz$/.test(name)).map((name) => join(folder, name))
 }
 
 export interface Nights {
@@ -131,7 +178,15 @@ export async function restore(places: Places, env: NodeJS.ProcessEnv, say: Say):
   if (!file.endsWith('.tar.gz')) {
     throw new Refusal(`FILE must be a .tar.gz that \`make backup\` made without Docker; ${basename(file)} is not.`)
   }
+  await alone(places, () => bringBack(places, file, say))
+}
+
+async function bringBack(places: Places, file: string, say: Say): Promise<void> {
   const data = stoppedData(places, 'make restore')
+  // Postgres alone may be down: then the keeper is about to start it, on the folder that is to be put aside.
+  if (keeperDaemon(places).pid() !== undefined || runningServer(places) !== undefined) {
+    throw new Refusal('QuickLink is running: `make down` first, then `make restore`.')
+  }
   const unpacked = `${data}.restoring`
   rmSync(unpacked, { recursive: true, force: true })
   mkdirSync(unpacked, { mode: 0o700 })

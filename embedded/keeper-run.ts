@@ -15,6 +15,8 @@ const mostPauseMs = 60_000
 /** What lived for so long is no longer held against it. */
 const forgivenMs = 300_000
 const lookAtBackupsMs = 60_000
+/** It may have filled the disk, and would do so again. */
+const afterFailureMs = 3_600_000
 
 const config = loadConfig(process.env)
 const places = placesIn(config.dataDir)
@@ -84,9 +86,17 @@ function rotateLogs(): void {
 let backupDueMs = 0
 const nights = nightsOf(process.env)
 
+/** Not waited for: it takes as long as the database is large, and what dies meanwhile is started again. */
 async function lookAtBackups(): Promise<void> {
-  backupDueMs = Date.now() + lookAtBackupsMs
-  await nightlyBackup(places, nights, say).catch((error: unknown) => say(`No backup: ${String(error)}`))
+  backupDueMs = Infinity
+  let nextMs = lookAtBackupsMs
+  try {
+    await nightlyBackup(places, nights, say)
+  } catch (error) {
+    nextMs = afterFailureMs
+    say(`No backup: ${error instanceof Refusal ? error.message : String(error)}`)
+  }
+  backupDueMs = Date.now() + nextMs
 }
 
 writeJson(places.keeperFile, { pid: process.pid, restarts })
@@ -99,6 +109,6 @@ while (keeping(places)?.pid === process.pid) {
     }).catch(silent)
   }
   rotateLogs()
-  if (Date.now() >= backupDueMs) await lookAtBackups()
+  if (Date.now() >= backupDueMs && postgresDaemon(places).pid() !== undefined) void lookAtBackups()
   await pause(everyMs)
 }

@@ -1,11 +1,13 @@
 // The commands as a person runs them, on the real server.
 // Long because each of them is shown here, and they share a way to be run.
 import { execFile, spawn } from 'node:child_process'
-import { appendFileSync, existsSync, mkdirSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs'
+import {
+  appendFileSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync,
+} from 'node:fs' // prettier-ignore
 import { once } from 'node:events'
 import { createServer as createHttpServer } from 'node:http'
 import { createServer } from 'node:net'
-import { join } from 'node:path'
+import { delimiter, join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, inject, test } from 'vitest'
@@ -147,6 +149,8 @@ test(
   async () => {
     await command('up')
     const [server, redis, postgres] = [pidsOf('server.json'), pidsOf('redis.json'), pidOfPostgres()]
+    expect(await command('upgrade', { WORKERS: 'many' })).toMatchObject({ code: 1 })
+    expect((await command('status')).text).toMatch(/QuickLink +up .*, ready\)(\n.*)*Keeper +up/)
     expect(await command('upgrade')).toMatchObject({ code: 0 })
     expect([pidsOf('redis.json'), pidOfPostgres()]).toEqual([redis, postgres])
     expect(pidsOf('server.json')).not.toBe(server)
@@ -202,6 +206,30 @@ test(
     await command('down')
   },
 )
+
+test('what dies during the nightly backup is started again at once', { timeout: 120_000 }, async () => {
+  await command('up')
+  await command('down')
+  const [backups, programs, slow] = ['backups', 'programs', 'slow'].map((name) => join(dataDir, name)) as [string, string, string] // prettier-ignore
+  rmSync(backups, { recursive: true, force: true })
+  utimesSync(join(dataDir, 'postgres/data/PG_VERSION'), 0, 0)
+  mkdirSync(programs)
+  writeFileSync(slow, '')
+  const gzip = `#!/bin/sh\nwhile [ -e '${slow}' ]; do sleep 0.1; done\nexec ${onPath('gzip')} "$@"\n`
+  writeFileSync(join(programs, 'gzip'), gzip, { mode: 0o755 })
+  await command('up', { PATH: `${programs}${delimiter}${env['PATH'] ?? ''}` })
+  const finished = (): boolean => existsSync(backups) && readdirSync(backups).some((name) => name.endsWith('Z.tar.gz'))
+  try {
+    await waitFor(() => existsSync(backups) && readdirSync(backups).length > 0, { deadlineMs: 20_000 })
+    process.kill(pidsOf('redis.json'), 'SIGKILL')
+    await waitFor(async () => /Redis +up/.test((await command('status')).text), { deadlineMs: 20_000, everyMs: 500 })
+    expect(finished()).toBe(false)
+  } finally {
+    rmSync(slow)
+  }
+  await waitFor(finished, { deadlineMs: 20_000 })
+  await command('down')
+})
 
 test(
   'logs are rotated while they are written, no line is lost, and make logs goes on',
