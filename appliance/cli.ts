@@ -5,7 +5,7 @@ import { Refusal, readText } from '../embedded/paths.ts'
 import { down as embeddedDown, logs as embeddedLogs, status as embeddedStatus } from '../embedded/running.ts'
 import { runningServer, stopServer } from '../embedded/server.ts'
 import { removeService, service } from '../embedded/service.ts'
-import { placesFrom, up as embeddedUp } from '../embedded/up.ts'
+import { refuseBadSettings, up as embeddedUp } from '../embedded/up.ts'
 import { backup, newOwnerKey, restore } from './backup.ts'
 import { dockerProblem, idsOf } from './compose.ts'
 import { dockerAlertmanager, dockerPatient } from './doctor-docker.ts'
@@ -13,10 +13,10 @@ import { embeddedAlertmanager, embeddedPatient } from './doctor-embedded.ts'
 import { examine } from './doctor.ts'
 import { down, grafanaPassword, logs, ownerKey, status, up, upgrade } from './docker.ts'
 import { type Mode, chooseMode, currentMode } from './mode.ts'
-import { type Told, asEnv, remember, sayUnknown, show, told } from './settings.ts'
+import { type Told, asEnv, placesTold, remember, sayUnknown, show, told } from './settings.ts'
 import { testAlert } from './test-alert.ts'
 
-const places = placesFrom(process.env)
+const places = placesTold(process.env)
 const given = toldOrEnd()
 const env = Object.assign(process.env, asEnv(given))
 const circumstances = { forced: env['MODE'], remembered: readText(places.modeFile) }
@@ -50,6 +50,8 @@ const withDockerOnly = (what: string) => (): Promise<never> =>
 
 /** git pull is the person's, and packages are there by now. The data, Postgres and Redis stay as they are; migrations come with the start. */
 async function embeddedUpgrade(): Promise<void> {
+  // While the old one still runs.
+  refuseBadSettings(env, () => undefined)
   say('QuickLink is started anew: redirects are away for some seconds')
   await stopKeeper(places)
   await stopServer(places)

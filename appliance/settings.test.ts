@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import { placesIn } from '../embedded/paths.ts'
-import { asEnv, remember, show, told } from './settings.ts'
+import { asEnv, placesTold, remember, show, told } from './settings.ts'
 
 const dir = mkdtempSync(join(tmpdir(), 'quicklink-settings-'))
 afterAll(() => rmSync(dir, { recursive: true }))
@@ -34,6 +34,12 @@ test('the environment comes before .env, and .env before what was given earlier'
   start({ PORT: '1', HOST: '127.0.0.1', WORKERS: '3' })
   expect(start({ PORT: '3' }, 'PORT=2\nHOST=::1')).toEqual({ PORT: '3', HOST: '::1', WORKERS: '3' })
   start({ PORT: '', HOST: '', WORKERS: '' })
+})
+
+test('DATA_DIR in .env is where every command looks', () => {
+  expect(placesTold({}, 'DATA_DIR=/srv/links').dataDir).toBe('/srv/links')
+  expect(placesTold({ DATA_DIR: '/srv/other' }, 'DATA_DIR=/srv/links').dataDir).toBe('/srv/other')
+  expect(placesTold({}, '').dataDir).toBe(placesIn('.quicklink').dataDir)
 })
 
 test('a damaged file of settings is named, with what to do', () => {

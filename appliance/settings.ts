@@ -4,6 +4,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseEnv } from 'node:util'
+import { placesFrom } from '../embedded/up.ts'
 import { envName, fileSettings, settings as serverSettings } from '../server/config.ts'
 import { type Places, Refusal, type Say, projectDir, readJson, readText, shown, writeJson } from '../embedded/paths.ts'
 import { receiverSettings } from '../embedded/receiver.ts'
@@ -39,7 +40,13 @@ function knownNames(): Set<string> {
   return new Set([...names, ...files, ...inCompose, ...receiverSettings, 'MODE'])
 }
 
-export function told(env: NodeJS.ProcessEnv, places: Places, dotenv = readText(join(projectDir, '.env')) ?? ''): Told {
+const dotenvText = (): string => readText(join(projectDir, '.env')) ?? ''
+
+/** Before anything else: what was remembered is there. */
+export const placesTold = (env: NodeJS.ProcessEnv, dotenv = dotenvText()): Places =>
+  placesFrom({ DATA_DIR: env['DATA_DIR'] ?? parseEnv(dotenv)['DATA_DIR'] })
+
+export function told(env: NodeJS.ProcessEnv, places: Places, dotenv = dotenvText()): Told {
   const known = knownNames()
   const inFile = parseEnv(dotenv) as Record<string, string>
   const before = earlier(places)

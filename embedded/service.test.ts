@@ -16,6 +16,13 @@ test('the unit starts and stops what make up and make down do, in this folder', 
   expect(text).toContain('"DATA_DIR=/srv/100%% \\"links\\""')
 })
 
+test('a dollar sign in the place of a program is no variable', () => {
+  const { execPath } = process
+  process.execPath = '/opt/$NODE/bin/node'
+  expect(unit(placesIn('/srv/links'))).toContain('ExecStart="/opt/$$NODE/bin/node" ')
+  process.execPath = execPath
+})
+
 // Where there is no systemd, nobody can say.
 test.skipIf(onPath('systemd-analyze') === undefined)('systemd finds no fault with it', () => {
   const dir = mkdtempSync(join(tmpdir(), 'quicklink-unit-'))

@@ -21,7 +21,8 @@ export function unit({ dataDir }: Places, env: NodeJS.ProcessEnv = process.env):
     join(projectDir, 'server/node-version.js'),
     join(projectDir, 'appliance/cli.ts'),
   ]
-  const command = (name: string): string => [...cli, name].map(quoted).join(' ')
+  // In a command, a dollar sign begins a variable.
+  const command = (name: string): string => [...cli, name].map(quoted).join(' ').replaceAll('$', '$$$$')
   return `[Unit]
 Description=QuickLink, with its Postgres and Redis
 After=network-online.target

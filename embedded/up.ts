@@ -20,9 +20,7 @@ const waitMs = 20_000
 const ours = ['DATABASE_URL', 'REDIS_URL', 'REDIS_SENTINELS', 'REDIS_SENTINEL_NAME']
 
 export async function up(env: NodeJS.ProcessEnv, say: Say): Promise<void> {
-  const config = readConfig(env, say)
-  nightsOf(env) // refused here, and not in the log of the keeper
-  alertmanagerConfig(env) // nor when all has been started
+  const config = refuseBadSettings(env, say)
   const places = placesIn(config.dataDir)
   makeDataDir(places)
   await alone(
@@ -69,6 +67,14 @@ async function heal(places: Places, config: Config, say: Say): Promise<void> {
     say('Redis is down: starting it')
     await startRedis(places, say)
   }
+}
+
+/** What is wrong in any setting is said here, and not in the log of the keeper or when all has been started. */
+export function refuseBadSettings(env: NodeJS.ProcessEnv, say: Say): Config {
+  const config = readConfig(env, say)
+  nightsOf(env)
+  alertmanagerConfig(env)
+  return config
 }
 
 /** The server would refuse a bad set too, but only after the services were started. */
