@@ -57,7 +57,13 @@ interface Launch extends Start {
 export async function launch(options: Launch): Promise<number> {
   const { name, begun, ready, deadlineMs, everyMs = 20, giveUp = 'SIGTERM', ...how } = options
   const child = await start(how)
-  begun?.(child.pid)
+  try {
+    begun?.(child.pid)
+  } catch (error) {
+    // The disk is full, for example: nobody would know of it, and it would keep its port.
+    child.kill('SIGKILL')
+    throw error
+  }
   const settled = async (): Promise<boolean> => hasEnded(child) || (await ready(child.pid))
   if ((await until(settled, deadlineMs, everyMs)) && !hasEnded(child)) return child.pid
   const late = `was not ready after ${deadlineMs / 1000} s`

@@ -74,7 +74,10 @@ test('a daemon is what its pid and its word say: paused, resumed and killed, and
 })
 
 describe('a program that is launched', () => {
-  const launched = (code: string, more: { ready: () => boolean; deadlineMs: number }) => {
+  const launched = (
+    code: string,
+    more: { ready: () => boolean; deadlineMs: number; begun?: (pid: number) => void },
+  ) => {
     const dir = mkdtempSync(join(tmpdir(), 'quicklink-launch-'))
     releases.push(() => rmSync(dir, { recursive: true }))
     const how = { name: 'It', file: process.execPath, args: ['-e', code], cwd: dir, env: {}, detached: false }
@@ -84,6 +87,17 @@ describe('a program that is launched', () => {
   test('is not waited for when it ends before it is ready, and its last words are told', async () => {
     const ended = launched('console.log("last words"); process.exit(3)', { ready: () => false, deadlineMs: 60_000 })
     await expect(ended).rejects.toThrow(/^It ended \(exit code 3\)\. The end of [^]*\nlast words$/)
+  })
+
+  test('is not left behind when nobody could write down its pid', async () => {
+    let pid = 0
+    const begun = (its: number): never => {
+      pid = its
+      throw new Error('no space left on device')
+    }
+    const how = { ready: () => true, deadlineMs: 60_000, begun }
+    await expect(launched('setInterval(() => {}, 1000)', how)).rejects.toThrow('no space left')
+    await waitFor(() => commandLine(pid) === '')
   })
 
   test('is not left behind when it is not ready in time', async () => {
