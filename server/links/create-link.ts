@@ -9,7 +9,7 @@
 // nothing goes back, unless it failed by its caller's doing (rate-limit.ts).
 import { limits } from '../config.ts'
 import { withDeadline } from '../connections/deadline.ts'
-import type { Sql } from '../connections/postgres.ts'
+import { sqlState, type Sql } from '../connections/postgres.ts'
 import { QuickLinkError, unavailable } from '../errors.ts'
 import type { Code } from '../link.ts'
 import { countLinks, lockTenant, takesOver } from '../quotas/quota-store.ts'
@@ -122,6 +122,8 @@ async function inTransaction(deps: WriteDeps, request: CreateRequest, admitted: 
     return await create(deps.preparation.current())
   } catch (error) {
     if (error instanceof LookAgain) return await create(await prepared(deps))
+    // The insert is asked for before it is known whether there is a tenant: all that its row refers to.
+    if (sqlState(error) === foreignKeyViolation) throw tenantIsGone()
     if (!(error instanceof Repeated)) throw error
     const answer = await earlier(deps, request)
     if (answer === undefined) throw usedForAnother()
@@ -152,7 +154,7 @@ async function insert(
   if (counter !== undefined) minting.counters.push(counter)
   if (!isOurs) throw new Repeated()
   if (lookAgain) throw new LookAgain()
-  if (!terms) throw new QuickLinkError('forbidden', 'This tenant has been deleted.')
+  if (!terms) throw tenantIsGone()
   const row = inserted ?? (code === undefined ? await insertAnother(sql, link, minting) : taken(code))
   const limitNow = linkLimit(deps.tiers, terms)
   if (limitNow !== null) {
@@ -199,6 +201,9 @@ async function countOthers(sql: Sql, tenant: string): Promise<number> {
   await lockTenant(sql, tenant, true)
   return (await countLinks(sql, tenant)) - 1
 }
+
+const foreignKeyViolation = '23503'
+const tenantIsGone = (): QuickLinkError => new QuickLinkError('forbidden', 'This tenant has been deleted.')
 
 const noFreeCode = (): QuickLinkError =>
   new QuickLinkError('unavailable', 'No free code was found: try again.', { retryAfterS: 1 })

@@ -225,6 +225,15 @@ describe('creates per hour', () => {
   })
 })
 
+test('a create whose tenant has just been deleted is refused, and is no mistake of ours', async () => {
+  const { id, key } = await newTenant({ tier: 'plus' })
+  // Every process remembers key and tenant for a moment.
+  await times(40, () => apiOf(server.url, key)('GET', '/limits'))
+  expect((await server.api('DELETE', `/tenants/${id}`)).status).toBe(204)
+  const statuses = Object.keys(tally(await times(20, () => create(key))))
+  expect(statuses.filter((status) => !['401', '403', '404'].includes(status))).toEqual([])
+})
+
 test('a key that one process revokes is refused by every process within a second', async () => {
   const other = await startServer({ DATABASE_URL: databaseUrl, OWNER_KEY: server.key, WORKERS: '1' })
   const { id, key } = await newTenant({ tier: 'standard' })
