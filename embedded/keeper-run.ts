@@ -7,7 +7,7 @@ import { alone } from './lock.ts'
 import { Refusal, placesIn, readJson, rotate, writeJson } from './paths.ts'
 import { postgresDaemon, rotatePostgresLog, startPostgres } from './postgres.ts'
 import { logFileIn } from './redis-process.ts'
-import { redisDaemon, redisOperatorUrl, startRedis } from './redis.ts'
+import { redisDaemon, startRedis } from './redis.ts'
 import { runningServer, startServer, type ServerUrls } from './server.ts'
 
 const everyMs = 1000
@@ -38,9 +38,11 @@ const all: readonly Kept[] = [
   },
   {
     name: 'Redis',
-    // Without a URL in its file the tier is off.
-    isUp: () => redisOperatorUrl(places) === undefined || redisDaemon(places).pid() !== undefined,
-    start: () => startRedis(places, say),
+    // Without a URL the server was started without it.
+    isUp: () => !process.env['REDIS_URL_FILE'] || redisDaemon(places).pid() !== undefined,
+    async start() {
+      if ((await startRedis(places, say)) === undefined) throw new Refusal('see above.')
+    },
   },
   {
     name: 'QuickLink',

@@ -17,13 +17,13 @@ interface Settings {
   readonly lines?: readonly string[]
 }
 
-/** Undefined: the Redis tier is off, and the reason has been said. Lines of configuration are remembered. */
+/** Undefined: there is none, and the reason has been said. A server that knows its URL goes on without it. Lines of configuration are remembered. */
 export async function startRedis(places: Places, say: Say, given?: readonly string[]) {
   const { redisDir, redisFile } = places
   const known = readJson<Settings>(redisFile)
   if (isWhole(known) && redisDaemon(places).pid() !== undefined) return finish(places, known)
   // One that an earlier version left running knows no user of QuickLink's own.
-  await stopRedis(places)
+  await stop(places)
   const program = await programFor(places, say)
   if (!program) return undefined
   const { password = newPassword(), quicklinkPassword = newPassword() } = known ?? {}
@@ -93,10 +93,15 @@ export const redisDaemon = ({ redisFile, redisDir }: Places): Daemon =>
     signals: [['SIGTERM', 15_000]],
   })
 
+/** From now on the tier is off. */
 export function stopRedis(places: Places): Promise<Stopped> {
+  rmSync(places.redisUrlFile, { force: true })
+  return stop(places)
+}
+
+function stop(places: Places): Promise<Stopped> {
   // Of an installation that was killed on the way.
   if (canInstall()) removePolicy()
-  rmSync(places.redisUrlFile, { force: true })
   return redisDaemon(places).stop()
 }
 

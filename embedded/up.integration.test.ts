@@ -207,6 +207,32 @@ test(
   },
 )
 
+test(
+  'a Redis that does not start is tried again, and QuickLink starts without it meanwhile',
+  { timeout: 120_000 },
+  async () => {
+    await command('up')
+    const file = join(dataDir, 'redis.json')
+    const setLines = (lines: readonly string[]): void => {
+      writeFileSync(file, JSON.stringify({ ...(JSON.parse(readFileSync(file, 'utf8')) as object), lines }))
+    }
+    const isUp = async (name: string): Promise<boolean> =>
+      new RegExp(`${name} +up`).test((await command('status')).text)
+    setLines(['nonsense yes'])
+    process.kill(pidsOf('redis.json'), 'SIGKILL')
+    await waitFor(() => readFileSync(join(dataDir, 'keeper.log'), 'utf8').includes('Redis did not start'), {
+      deadlineMs: 20_000,
+    })
+    const server = pidsOf('server.json')
+    process.kill(server, 'SIGKILL')
+    const isNew = async (): Promise<boolean> => pidsOf('server.json') !== server && (await isUp('QuickLink'))
+    await waitFor(isNew, { deadlineMs: 30_000, everyMs: 500 })
+    setLines([])
+    await waitFor(() => isUp('Redis'), { deadlineMs: 60_000, everyMs: 500 })
+    await command('down')
+  },
+)
+
 test('what dies during the nightly backup is started again at once', { timeout: 120_000 }, async () => {
   await command('up')
   await command('down')

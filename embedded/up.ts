@@ -10,7 +10,7 @@ import { freePort, portProblem } from './process.ts'
 import { until } from './wait.ts'
 import { runningAlertmanager, runningPrometheus, startMonitoring } from './monitoring.ts'
 import { alertmanagerConfig, hearersIn, howToBeTold, receiverSettings } from './receiver.ts'
-import { redisDaemon, startRedis } from './redis.ts'
+import { redisDaemon, startRedis, stopRedis } from './redis.ts'
 import { type ServerUrls, fetchOps, isReady, runningServer, startServer } from './server.ts'
 
 /** For another one that is under way. */
@@ -44,6 +44,7 @@ export async function up(env: NodeJS.ProcessEnv, say: Say): Promise<void> {
       await startPostgres(places, config.workers, say)
       say('Starting Redis')
       const redis = await startRedis(places, say)
+      if (redis === undefined) await stopRedis(places)
       say(`Starting QuickLink (log: ${shown(places.logFile)})`)
       const settings = serverEnv(env, places, urls, redis !== undefined)
       const server = await startServer(places, settings, urls)
