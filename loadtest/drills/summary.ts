@@ -44,7 +44,7 @@ export function summarise(reports: readonly Report[], name: string): Report {
   const checks = reports
     .filter(({ verdict }) => verdict !== 'INCONCLUSIVE')
     .map(({ name, title, verdict }) => ({
-      claim: `${name}. ${title}`,
+      claim: `${name}: ${title.replace(/\.$/, '')}`,
       promised: 'PASS',
       measured: verdict,
       ok: verdict === 'PASS',

@@ -49,14 +49,13 @@ export function chartsOf(measured: Measured): Chart[] {
 } // prettier-ignore
 
 /** What was sent whatever the answers took: where it lies above them, they did not come. */
-function offered({ plan, answers }: Measured): Series {
-  const lastS = answers.seconds.at(-1)?.atS ?? 0
-  const points = plan.phases.flatMap(({ name, fromS, toS }) => {
-    const rate = plan.rates.get(name) ?? null
-    return [[Math.min(fromS, lastS), rate] as const, [Math.min(toS, lastS), rate] as const]
-  })
-  return { name: 'offered', points }
-}
+const offered = ({ plan, answers }: Measured): Series => ({
+  name: 'offered',
+  points: answers.seconds.map(({ atS }) => {
+    const phase = plan.phases.find(({ fromS, toS }) => atS >= fromS && atS < toS)
+    return [atS, plan.rates.get(phase?.name ?? '') ?? null] as const
+  }),
+})
 
 /** Those of the script: `p(99)<25`. */
 function limitsOf({ thresholds, plan }: Measured): Limit[] {

@@ -35,7 +35,6 @@ export async function quick(order: QuickOrder, say: Say): Promise<Report> {
       const run = autocannon({ url, connections, duration: seconds, requests }, (error: Error | null, result) => (error ? reject(error) : resolve(result))) // prettier-ignore
       run.on('response', (_client, status, _bytes, ms) => heard.answer(status, ms))
     })
-    heard.endSecond()
     return reportOf(heard, result.errors, { at, seconds, environment: { ...before, target: order.target.what, links, seed } }) // prettier-ignore
   })
 }
@@ -58,13 +57,13 @@ class Heard {
     this.latencies.add(ms)
     this.statuses[status] = (this.statuses[status] ?? 0) + 1
     this.#second.push(ms)
-    if (performance.now() - this.#beganMs >= 1000 * (this.seconds.length + 1)) this.endSecond()
+    if (performance.now() - this.#beganMs >= 1000 * (this.seconds.length + 1)) this.#endSecond()
   }
 
-  endSecond(): void {
+  /** Of a part of one nothing is said. */
+  #endSecond(): void {
     const all = this.#second
     this.#second = []
-    if (all.length === 0) return
     const [p50Ms, p99Ms] = [quantile(all, 0.5), quantile(all, 0.99)]
     this.seconds.push({ answers: all.length, p50Ms, p99Ms })
     this.#say(`${String(this.seconds.length).padStart(5)} s  ${all.length.toLocaleString('en')}/s  p50 ${short(p50Ms)} ms  p99 ${short(p99Ms)} ms  ${this.wrong === 0 ? 'no errors' : `${this.wrong} wrong`}`, true) // prettier-ignore

@@ -86,7 +86,7 @@ function figuresOf(measured: Measured, phase: Phase): Figure[] {
   const figures: Figure[] = [
     { name: `${phase.name}: p50 of visitors`, value: visitors?.latencies.quantile(0.5) ?? NaN, unit: 'ms', better: 'less' },
     { name: `${phase.name}: p99 of visitors`, value: visitors?.latencies.quantile(0.99) ?? NaN, unit: 'ms', better: 'less', ...(spread ? { spread } : {}) },
-    { name: `${phase.name}: p99 by the server’s own clock, at most`, value: ownQuantileMs(measured, phase, 0.99), unit: 'ms', better: 'less' },
+    { name: `${phase.name}: p99 by the server’s own clock, at most`, value: ownQuantileMs(measured, phase, 0.99), unit: 'ms' },
     { name: `${phase.name}: CPU of the server per redirect`, value: cpuPerRequestUs(measured, phase), unit: 'µs', better: 'less' },
     { name: `${phase.name}: answered by tier 1`, value: 100 * local, unit: '%', better: 'more' },
     { name: `${phase.name}: answered by Redis`, value: 100 * redis, unit: '%' },

@@ -89,13 +89,22 @@ function lineOf(chart: Chart, n: number, axis: number): LineSeriesOption {
   }
 }
 
+/** Two of the same phase may be close to each other: their words are not. */
+const besides = ['insideStartTop', 'insideEndTop'] as const
+
 const limitLines = (limits: readonly Limit[]): NonNullable<LineSeriesOption['markLine']> => ({
   silent: true,
   symbol: 'none',
   lineStyle: { color: colour('bad'), type: [4, 3], width: 1 },
-  label: { position: 'insideStartTop', color: colour('bad'), fontSize: 10, distance: 2 },
-  data: limits.map(({ value, what, fromX, toX }) => [
-    { coord: [fromX, value], label: { formatter: what } },
+  label: { color: colour('bad'), fontSize: 10, distance: 2 },
+  data: limits.map(({ value, what, fromX, toX }, n) => [
+    {
+      coord: [fromX, value],
+      label: {
+        formatter: what,
+        position: besides[limits.slice(0, n).filter((each) => each.fromX === fromX).length % 2]!,
+      },
+    },
     { coord: [toX, value] },
   ]),
 })

@@ -38,7 +38,7 @@ export function html(report: Report): string {
       `<p class="machine">${escape(machineLine(report))}</p>`,
       grafanaUrl === undefined ? '' : `<p><a href="${escape(grafanaUrl)}">This time in Grafana</a></p>`,
       reasons.length === 0 ? '' : `<ul>${reasons.map((reason) => `<li>${escape(reason)}`).join('\n')}</ul>`,
-      ...parts.map(card),
+      parts.length === 0 ? '' : `<div class="parts">${parts.map(card).join('\n')}</div>`,
       ...figures(report),
       ...sections(report).map(section),
     ].join('\n'),
@@ -67,13 +67,13 @@ h2 { font-size: 1.05rem; margin: 2rem 0 .4rem } h2 span { font-size: .8rem }
 span.PASS { background: var(--good) } span.FAIL { background: var(--bad) } span.INCONCLUSIVE { background: var(--warn) }
 .headline { font-size: 1.2rem; line-height: 1.4; margin: .6rem 0 } .machine { color: var(--soft); font-size: .87rem; margin: -.6rem 0 1rem }
 a { color: var(--blue) } figure { margin: 1.2rem 0 } .plot { display: block; width: 100%; height: auto; print-color-adjust: exact } .narrow { display: none }
-article { display: inline-block; box-sizing: border-box; vertical-align: top; width: calc(50% - .6rem); margin: 0 1rem 1.2rem 0; padding: .8rem; border: 1px solid var(--grid); border-radius: .4rem }
-article:nth-of-type(even) { margin-right: 0 } article h2 { margin: 0 } article p { margin: .4rem 0; font-size: .87rem }
+.parts { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(20rem, 100%), 1fr)); gap: 1rem; margin: 1.2rem 0 } article { padding: .8rem; border: 1px solid var(--grid); border-radius: .4rem }
+article h2 { margin: 0 } article p { margin: .4rem 0; font-size: .87rem }
 .scroll { overflow-x: auto } table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums }
 th, td { text-align: left; vertical-align: top; padding: .25rem .8rem .25rem 0; border-bottom: 1px solid var(--grid) }
 th { color: var(--soft); font-weight: 600 } .BROKEN, .worse, .FAIL { color: var(--bad); font-weight: 700 } .better, .kept { color: var(--good) }
 h1 .FAIL, h2 .FAIL { color: var(--paper) }
-@media (max-width: 40rem) { body { margin: 1rem auto } .wide { display: none } .narrow { display: block } article { width: 100%; margin-right: 0 } .headline { font-size: 1.05rem } }
+@media (max-width: 40rem) { body { margin: 1rem auto } .wide { display: none } .narrow { display: block } .headline { font-size: 1.05rem } }
 @media print { body { margin: 0; max-width: none; font-size: 10.5pt } figure, tr, article { break-inside: avoid } h2 { break-after: avoid } .wide { display: block } .narrow { display: none } }
 `
 

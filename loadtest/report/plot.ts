@@ -47,7 +47,7 @@ export const plotStyle = `
 .plot>text,.at text{font:11px system-ui,sans-serif;fill:var(--soft);paint-order:stroke;stroke:var(--paper);stroke-width:2px;stroke-linejoin:round}
 .plot .t{font-weight:600;fill:var(--ink)} .plot .m{fill:var(--ink)}
 .plot .s{font-size:10px;fill:var(--paper);stroke:none} .plot .e{text-anchor:end} .plot .c{text-anchor:middle}
-.plot .at rect{fill:transparent} .plot .at g{visibility:hidden;pointer-events:none} .plot .at:hover g{visibility:visible}
+.at>rect{fill:transparent} .at .b{fill:var(--paper)} .plot .at g{visibility:hidden;pointer-events:none} .plot .at:hover g{visibility:visible}
 .plot .at .m{font-weight:600}
 `
 
@@ -156,13 +156,21 @@ function steps(from: number, to: number, most: number, least = 0): number[] {
 } // prettier-ignore
 
 const named = (x: number, against: string): string =>
-  against === 'percentile' ? `p${Number((100 * (1 - 10 ** -x)).toPrecision(6))}` : `${short(x)} ${against}`.trim()
+  against === 'percentile' ? `p${Number((100 * (1 - 10 ** -x)).toPrecision(4))}` : `${short(x)} ${against}`.trim()
 
-function axis({ fromX, toX, xOf, ticks, against }: Frame, top: number, bottom: number): string {
+function axis(frame: Frame, top: number, bottom: number): string {
+  const { fromX, toX, xOf, ticks, against } = frame
   return steps(fromX, toX, ticks, against === 'percentile' ? 1 : 0)
-    .map((x) => `<path d="M${xOf(x)} ${top}V${bottom + 4}" stroke="${colour('grid')}"/><text class="c" x="${xOf(x)}" y="${bottom + 16}">${named(x, against)}</text>`)
+    .map((x) => `<path d="M${xOf(x)} ${top}V${bottom + 4}" stroke="${colour('grid')}"/>${below(x, frame, bottom)}`)
     .join('')
-} // prettier-ignore
+}
+
+/** In the middle below it, as far as there is room. */
+function below(x: number, { xOf, width, against }: Frame, bottom: number, kind = ''): string {
+  const text = named(x, against)
+  const middle = Math.min(xOf(x), width - textWidth(text) / 2)
+  return `<text class="${kind}c" x="${middle.toFixed(1)}" y="${bottom + 16}">${text}</text>`
+}
 
 interface Entry {
   readonly text: string
@@ -248,24 +256,32 @@ function markShape({ what, x, row: n, anchored }: Placed, top: number, bottom: n
   return `<path d="M${x} ${y + 2}V${bottom}" stroke="${colour('ink')}" stroke-width=".8" stroke-dasharray="2 2"/><text class="m" ${at} y="${y + 11}">${escape(what)}</text>`
 }
 
-/** For whoever points at a moment: a line, and what each lane has there. */
+/** For whoever points at a moment: a line, and what each lane has there. The moments are those of the first lane. */
 function columns(frame: Frame, lanes: readonly Lane[], bottom: number): string[] {
-  const { plot, fromX, toX, xOf, width, right, against } = frame
-  const all = [...new Set(plot.charts.flatMap(({ series }) => series.flatMap(({ points }) => points.map(([x]) => x))).filter((x) => against !== 's' || Number.isInteger(Number((x - fromX).toFixed(6)))))].sort((a, b) => a - b) // prettier-ignore
+  const { plot, fromX, toX, xOf } = frame
+  const [first] = plot.charts
+  const all = [...new Set((first?.series ?? []).flatMap(({ points }) => points.map(([x]) => x)))].sort((a, b) => a - b)
   const every = Math.ceil(all.length / frame.columns)
   const xs = all.filter((_, n) => n % every === 0)
   return xs.map((x, n) => {
     const from = n === 0 ? fromX : (xs[n - 1]! + x) / 2
     const to = n === xs.length - 1 ? toX : (x + xs[n + 1]!) / 2
-    const told = lanes.map(({ chart, top }) => `<text class="m e" x="${width - right}" y="${top + 13}">${escape(valuesAt(chart, x, to - from))}</text>`) // prettier-ignore
-    return `<g class="at"><rect x="${xOf(from)}" y="0" width="${(xOf(to) - xOf(from)).toFixed(1)}" height="${bottom}"/><g><path d="M${xOf(x)} 0V${bottom}" stroke="${colour('ink')}"/>${told.join('')}<text class="m c" x="${xOf(x)}" y="${bottom + 16}">${named(x, against)}</text></g></g>`
+    const told = lanes.map((lane) => values(lane, frame, x, to - from))
+    return `<g class="at"><rect x="${xOf(from)}" y="0" width="${(xOf(to) - xOf(from)).toFixed(1)}" height="${bottom}"/><g><path d="M${xOf(x)} 0V${bottom}" stroke="${colour('ink')}"/>${told.join('')}${below(x, frame, bottom, 'm ')}</g></g>`
   })
 }
 
-function valuesAt({ series, states = [] }: Chart, x: number, within: number): string {
-  const values = series.map((each) => `${each.name} ${short(nearest(each, x, within) ?? NaN)}`)
-  const words = states.map(({ spans }) => spans.find(({ fromX, toX }) => fromX <= x && x < toX)?.state ?? '–')
-  return [...values, ...words].join(' · ')
+/** Over the title, on paper of its own; the names only where there is room for them. */
+function values({ chart, top }: Lane, { width, left, right }: Frame, x: number, within: number): string {
+  const { series, states = [] } = chart
+  const all = [
+    ...series.map((each) => [each.name, short(nearest(each, x, within) ?? NaN)]),
+    ...states.map(({ spans }) => ['', spans.find(({ fromX, toX }) => fromX <= x && x < toX)?.state ?? '–']),
+  ]
+  const long = all.map((pair) => pair.join(' ').trim()).join(' · ')
+  const text = textWidth(long) > width - left - right ? all.map(([, value]) => value).join(' · ') : long
+  const wide = textWidth(text) + 12
+  return `<rect class="b" x="${(width - right - wide).toFixed(1)}" y="${top}" width="${wide.toFixed(1)}" height="${row.title - 1}" rx="2"/><text class="m e" x="${width - right - 4}" y="${top + 13}">${escape(text)}</text>`
 }
 
 /** Measured at about that time. */
