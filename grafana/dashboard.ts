@@ -8,13 +8,9 @@ import {
   DashboardLinkBuilder,
   DashboardLinkType,
   DatasourceVariableBuilder,
-  QueryVariableBuilder,
   RowBuilder,
-  VariableHide,
-  VariableRefresh,
   type Panel,
 } from '@grafana/grafana-foundation-sdk/dashboard'
-import { datasource } from './panels.ts'
 
 const provisioned = { text: 'Prometheus', value: 'quicklink-prometheus' }
 
@@ -39,8 +35,6 @@ interface DashboardSpec {
   /** What is shown at first, and how often it is asked anew. */
   readonly from?: string
   readonly refresh?: string
-  /** Rates look back over the scrapes that there really are: a drill scrapes ten times as often. */
-  readonly asScraped?: true
 }
 
 /** The SDK would put what has a placement into a menu; what has none is in sight. */
@@ -64,18 +58,9 @@ function mark({ name, color, tags }: Mark) {
   )
 }
 
-/** How often Prometheus scrapes, by its own account. */
-const scrapeInterval = (): QueryVariableBuilder =>
-  new QueryVariableBuilder('scrape')
-    .hide(VariableHide.HideVariable)
-    .datasource(datasource)
-    .query('label_values(prometheus_target_interval_length_seconds, interval)')
-    .current({ text: '15s', value: '15s' })
-    .refresh(VariableRefresh.OnDashboardLoad)
-
 // eslint-disable-next-line @typescript-eslint/no-deprecated
 export function dashboard(spec: DashboardSpec): DashboardBuilder {
-  const { uid, title, description, rows, marks = [], asScraped } = spec
+  const { uid, title, description, rows, marks = [] } = spec
   // eslint-disable-next-line @typescript-eslint/no-deprecated
   const built = new DashboardBuilder(title)
     .uid(uid)
@@ -100,13 +85,12 @@ export function dashboard(spec: DashboardSpec): DashboardBuilder {
       ),
     )
     .annotations(marks.map(mark))
-  if (asScraped) built.withVariable(scrapeInterval())
   // Given here, because Grafana would count anew at every change, and links to panels would break.
   let id = 0
   for (const row of rows) {
     built.withRow(new RowBuilder(row.title).id(++id))
     for (const panel of row.panels) {
-      const numbered = { ...panel.build(), id: ++id, ...(asScraped && { interval: '$scrape' }) }
+      const numbered = { ...panel.build(), id: ++id }
       built.withPanel({ build: () => numbered })
     }
   }

@@ -13,7 +13,6 @@ export const drills = dashboard({
     'What was offered, what was achieved, and what a fault did. The marks are the start, the fault and the heal of a drill, and load runs from begin to end.',
   from: 'now-15m',
   refresh: '5s',
-  asScraped: true,
   marks: [
     { name: 'Start', color: 'blue', tags: ['quicklink-drill', 'start'] },
     { name: 'Fault', color: 'red', tags: ['quicklink-drill', 'fault'] },

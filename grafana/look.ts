@@ -12,6 +12,9 @@ const colours: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   tier: { local: 'blue', redis },
   source: { redis, postgres, stale: 'yellow', none: 'red' },
   dependency: { redis, postgres },
+  /** Why Redis was not asked. */
+  reason: { error: 'red', timeout: 'yellow', open: 'blue', untrusted: 'purple' },
+  state: { active: 'green', idle: '#8e8e8e', waiting: 'yellow' },
   name: {
     redis,
     postgres,

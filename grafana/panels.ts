@@ -79,15 +79,15 @@ const linesOf = ({ alert, warning, critical }: Drawn): Thresholds =>
     ? { ...(warning !== undefined && { warning }), ...(critical !== undefined && { critical }) }
     : thresholds[alert]
 
+/** A line has the colour of what is worse than it, on whichever side that is. */
 function stepsOf(spec: Drawn & { readonly floor?: number }): Threshold[] {
   if (spec.floor !== undefined) return [step(null, level.critical), step(spec.floor, level.good)]
   const { warning, critical } = linesOf(spec)
-  if (warning !== undefined && critical !== undefined && warning > critical)
-    return [step(null, level.critical), step(critical, level.warning), step(warning, level.good)]
-  const steps = [step(null, level.good)]
-  if (warning !== undefined) steps.push(step(warning, level.warning))
-  if (critical !== undefined) steps.push(step(critical, level.critical))
-  return steps
+  const lines = [
+    ...(warning === undefined ? [] : [{ value: warning, color: level.warning }]),
+    ...(critical === undefined ? [] : [{ value: critical, color: level.critical }]),
+  ]
+  return [step(null, level.good), ...lines.toSorted((a, b) => a.value - b.value)]
 }
 
 const configOf = (spec: Parameters<typeof stepsOf>[0]): ThresholdsConfigBuilder =>
@@ -153,11 +153,11 @@ export function graph(spec: Graph): Builder<Panel> {
       property('custom.lineStyle', { fill: 'dash', dash: [10, 10] }),
       property('custom.fillOpacity', 0),
     ])
-  // Of several, those that are always zero are only in the way.
+  // Of several, those that are always zero are only in the way; stacked, they would be a line along the top.
   if (legends.length > 1 || legends.some((name) => name.includes('{{')))
     panel.withOverride({
       matcher: { id: 'byValue', options: { reducer: 'allIsZero', op: 'gte', value: 0 } },
-      properties: [property('custom.hideFrom', { legend: true, tooltip: true, viz: false })],
+      properties: [property('custom.hideFrom', { legend: true, tooltip: true, viz: spec.stacked === true })],
     })
   return panel
 }
@@ -173,10 +173,13 @@ export function figure(spec: Figure): Builder<Panel> {
     .span(spec.width ?? 6)
     .targets(targetsOf(spec.queries, spec.instant))
     .thresholds(configOf(spec))
+    .min(0)
     .colorMode(common.BigValueColorMode.Value)
-    .graphMode(common.BigValueGraphMode.Area)
+    .graphMode(spec.durations ? common.BigValueGraphMode.None : common.BigValueGraphMode.Area)
     .reduceOptions(new common.ReduceDataOptionsBuilder().calcs(['lastNotNull']))
   if (spec.max !== undefined) panel.max(spec.max)
+  // Two values side by side, of which the longer one would make both small.
+  if (spec.durations) panel.text(new common.VizTextDisplayOptionsBuilder().titleSize(12).valueSize(15))
   for (const name of spec.durations ?? [])
     panel.overrideByName(name, [property('unit', 'dtdurations'), inColour('text')])
   return panel
@@ -207,6 +210,7 @@ export function timeline(spec: States): Builder<Panel> {
     .mappings([mapping(spec.states)])
     .legend(legend())
     .mergeValues(true)
+    .disablePagination()
     .showValue(VisibilityMode.Auto)
     .lineWidth(0)
     .fillOpacity(80)
@@ -254,12 +258,12 @@ export function alerts(spec: Alerts): Builder<Panel> {
         },
       ]),
       property('custom.cellOptions', { type: 'color-text' }),
-      property('custom.width', 80),
+      property('custom.width', 76),
     ])
     .overrideByName(names.alertname, [
       property('links', [
         { title: 'Open the runbook', url: `${spec.runbook}#\${__data.fields.Alert}`, targetBlank: true },
       ]),
     ])
-    .overrideByName(names.Value, [property('unit', 'dateTimeFromNow'), property('custom.width', 120)])
+    .overrideByName(names.Value, [property('unit', 'dateTimeFromNow'), property('custom.width', 112)])
 }

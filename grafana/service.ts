@@ -1,4 +1,4 @@
-// Dashboard 1: is the service well? Rows in the order of a request's path.
+// Dashboard 1: is the service well? Rows in the order of a request's path. Long because every panel of it stands here.
 import { dashboard } from './dashboard.ts'
 import { alerts, figure, graph, timeline } from './panels.ts'
 import { breakersAndTrust, increase, quantile, sum, sumBy, worst } from './queries.ts'
@@ -19,21 +19,21 @@ export const service = dashboard({
           title: 'Redirects',
           what: 'Far below the usual: look at the proxy and DNS in front. Far above: see the cache hit rate.',
           unit: 'reqps',
-          width: 3,
+          width: 4,
           queries: { 'all answers': sum('quicklink_redirects_total') },
         }),
         figure({
-          title: 'Workers serving',
-          what: 'Those that answered lately; one per core and replica. Fewer: a worker died or hangs; make logs says why. Alert: QuickLinkNoWorkers.',
+          title: 'Workers',
+          what: 'Those that serve and answered lately; one per core and replica. Fewer: a worker died or hangs; make logs says why. Alert: QuickLinkNoWorkers.',
           unit: 'none',
-          width: 3,
+          width: 4,
           queries: { workers: 'sum(quicklink_workers_serving)' },
         }),
         figure({
           title: 'Allowance left',
           what: "What is left of the 30 days' 0.1 %, and of how much of the 30 days is known. Near 0: leave risky changes for later. Below 0: the promise is broken; find the tier that is slow or fails.",
           unit: 'percentunit',
-          width: 5,
+          width: 4,
           max: 1,
           floor: 0,
           durations: ['known'],
@@ -43,8 +43,8 @@ export const service = dashboard({
           },
         }),
         figure({
-          title: 'Bad redirects left',
-          what: 'How many more may be slow or fail before the 0.1 % of 30 days are used up, if the traffic stays as it was so far.',
+          title: 'Bad ones left',
+          what: 'How many more redirects may be slow or fail before the 0.1 % of 30 days are used up, if the traffic stays as it was so far.',
           unit: 'short',
           width: 4,
           floor: 0,
@@ -53,7 +53,7 @@ export const service = dashboard({
         alerts({
           title: 'Alerts firing',
           what: 'Empty is good. A name leads to its heading in the runbook.',
-          width: 9,
+          width: 8,
           expr: '(ALERTS_FOR_STATE{alertname=~"QuickLink.*"} and ignoring(alertstate) ALERTS{alertstate="firing"}) * 1000',
           runbook: '/public/runbook.html',
         }),
@@ -145,6 +145,7 @@ export const service = dashboard({
           title: 'Cache hit rate',
           what: 'Redirects that a cache answered, Redis or the process. Low: look for evictions first, then for many different codes, then at LINK_TTL_S.',
           unit: 'percentunit',
+          width: 6,
           max: 1,
           alert: 'QuickLinkCacheHitRateLow',
           queries: { 'hit rate': `${sum('quicklink_cache_hit_total')} / ${requests}` },
@@ -153,6 +154,7 @@ export const service = dashboard({
           title: 'Answered by',
           what: 'local is a hot link being absorbed. Mostly postgres: the caches are cold or too small.',
           unit: 'reqps',
+          width: 6,
           stacked: true,
           queries: {
             '{{tier}}': sumBy('tier', 'quicklink_cache_hit_total'),
@@ -163,6 +165,7 @@ export const service = dashboard({
           title: 'Lookups that left tier 1',
           what: 'One per code and process, however many ask. stale: Postgres is away and old answers are served. none: nobody could say, a 503.',
           unit: 'ops',
+          width: 6,
           stacked: true,
           queries: { '{{source}}': sumBy('source', 'quicklink_lookups_total') },
         }),
@@ -170,6 +173,7 @@ export const service = dashboard({
           title: 'Vouched for',
           what: 'Copies in tier 1 that passes vouch for, and look-ups that this saves per second. Near 0 with visitors there: passes fail, look at Postgres.',
           unit: 'short',
+          width: 6,
           queries: {
             copies: 'sum(quicklink_vouched_copies)',
             'lookups saved per second': sum('quicklink_lookups_saved_total'),

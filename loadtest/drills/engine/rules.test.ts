@@ -39,6 +39,16 @@ test('scrapes come as much sooner, none waits longer than until the next one, an
   expect(config.scrape_configs.map(({ job_name }) => job_name)).toEqual(['quicklink', 'redis', 'postgres', 'prometheus'])
 }) // prettier-ignore
 
+test('Grafana knows how often is scraped, in a drill as well: rates look back over four scrapes', () => {
+  const scrapedEvery = (file: string): unknown =>
+    /^ +SCRAPE_INTERVAL: (\S+)$/m.exec(readFileSync(join(projectDir, file), 'utf8'))?.[1]
+  const { global } = shortenedConfig(read('prometheus.yml')) as { global: { scrape_interval: string } }
+  expect(read('prometheus.yml')).toContain(`\n  scrape_interval: ${String(scrapedEvery('docker-compose.yml'))}\n`)
+  expect(scrapedEvery('docker-compose.drill.yml')).toBe(`${Math.ceil(milliseconds(global.scrape_interval) / 1000)}s`)
+  const source = readFileSync(join(projectDir, 'grafana/provisioning/datasources/datasources.yml'), 'utf8')
+  expect(source).toContain('timeInterval: $SCRAPE_INTERVAL\n')
+})
+
 test('an alert has the time of its window and of the severity that waits less', () => {
   // 5m of window and 2m of `for:` are 42 s here.
   expect(ringsWithinMs('QuickLinkDbFallbackHigh')).toBe(42_000 + 15_000)
