@@ -48,7 +48,11 @@ const wrongFields: [string, object, Record<string, readonly unknown[]>][] = [
     { id: 'x', name: 'x', tier: 'plus' },
     { id: [undefined, 'a/b'], name: [undefined, ''], tier: ['gold'], linkQuota: [-1, '5'], colour: ['red'] },
   ],
-  ['POST /tenants/owner/keys', { name: 'x' }, { name: [undefined], expiresAt: times, role: ['boss', null] }],
+  [
+    'POST /tenants/owner/keys',
+    { name: 'x' },
+    { name: [undefined, 'a\n', 'a\ud800', '😀'.repeat(201)], expiresAt: times, role: ['boss', null] },
+  ],
 ]
 const bodies = wrongFields.flatMap(([asked, valid, fields]) =>
   Object.entries(fields).flatMap(([field, values]) =>
@@ -61,7 +65,7 @@ const queries = (
     ['/links', 'limit', ['0', '101', '1.5', '5&limit=6']],
     ['/links', 'cursor', ['abc', 'aWQ6LTE', '%00', Buffer.from('id:1\0').toString('base64url')]],
     ['/links', 'enabled', ['maybe', '%00']],
-    ['/links', 'q', [long(201), '%00', 'a?%00']],
+    ['/links', 'q', [long(201), '%00', 'a?%00', '%F0%9F%98%80'.repeat(201), 'a&q=b']],
     ['/links', 'tenant', ['%00']],
     ['/links', 'page', ['2']],
     ['/limits', 'verbose', ['1']],

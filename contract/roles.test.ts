@@ -66,8 +66,9 @@ describe('a key', () => {
       const { key: _, ...shown } = made.body
       expect((await as('admin')('GET', at)).body).toEqual(shown)
       expect((await as('admin')('DELETE', at)).status).toBe(204)
+      expect(problem(await as('admin')('GET', at))).toBe('404 not_found')
     }
-    expect(problem(await as('admin')('POST', path, { name: 'x', role: 'owner' }))).toBe('400 invalid role')
+    expect(problem(await as('admin')('POST', path, { name: 'x', role: 'owner' }))).toBe('409 conflict role')
     expect(problem(await as('admin')('POST', path, { name: 'x', role: 'boss' }))).toBe('400 invalid role')
     const other = await ql.tenant()
     for (const id of [other.id, 'owner', 'nobody']) {

@@ -79,6 +79,14 @@ describe.each(targets)('%s', (_, open) => {
       expect((await ql.api('GET', path)).body).toEqual({ items: [{ ...shown, revokedAt: time }] })
     })
 
+    it('have names as people write them: an emoji is one character, and a new one is no control character', async () => {
+      for (const name of ['👩‍🚀'.repeat(66), '\u{1fae8}', 'Ünïcode 日本']) {
+        const { status, body } = await ql.api('POST', '/tenants/owner/keys', { name })
+        expect([status, body['name']]).toEqual([201, name])
+        await ql.api('DELETE', `/tenants/owner/keys/${String(body['id'])}`)
+      }
+    })
+
     it('another key of the owner may do what the owner may', async () => {
       const { body } = await ql.api('POST', '/tenants/owner/keys', { name: 'second' })
       expect((await ql.as(String(body['key']))('GET', '/tenants')).status).toBe(200)

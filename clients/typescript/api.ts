@@ -280,7 +280,7 @@ export interface paths {
     }
     /**
      * Read a key
-     * @description What is known of it, not the key itself.
+     * @description What is known of it, not the key itself. One that was revoked is 404; the list has it for a while.
      *
      *     Needs the role `admin`.
      */
@@ -524,8 +524,7 @@ export interface components {
        */
       updatedAt: string
       /**
-       * Format: uri
-       * @description Where it leads, exactly as visitors are sent there.
+       * @description Where it leads, exactly as visitors are sent there: as browsers write URLs (WHATWG), in ASCII.
        * @example https://example.org/a/long/address
        */
       url: string

@@ -9,6 +9,21 @@ export const mustBe = (what: string): { error: (issue: { input?: unknown }) => s
   error: (issue) => (issue.input === undefined ? 'is missing' : `must be ${what}`),
 })
 
+/** Characters are counted as people do, and as a description is read: an emoji is one, however it is encoded. */
+export const textOf = (least: number, most: number, what = 'text') => {
+  const form = least > 0 ? `must have ${least} to ${most} characters` : `must have at most ${most} characters`
+  return (
+    z
+      .string(mustBe(what))
+      .refine((text) => text.length <= 2 * most && Array.from(text).length <= most && text.length >= least, form)
+      // eslint-disable-next-line no-control-regex
+      .regex(/^[^\u0000-\u001f\u007f-\u009f\u2028\u2029]*$/, 'must not contain control characters')
+      // Half of a character: no database has it, and none could give it back.
+      .refine((text) => text.isWellFormed(), 'must be valid Unicode')
+      .meta({ override: { ...(least > 0 ? { minLength: least } : {}), maxLength: most } })
+  )
+}
+
 export const largestInteger = 2 ** 31 - 1
 
 /** The format says what it is; the pattern that comes with it says nothing to a reader. */

@@ -72,7 +72,7 @@ const requestHeaders = {
     }),
   'If-Match': z
     .string()
-    .regex(/^(\*|(W\/)?"[\x21\x23-\x7e]*")$/)
+    .regex(/^(\*|(W\/)?"[!#-~]*")$/)
     .optional()
     .meta({
       description:

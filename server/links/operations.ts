@@ -9,8 +9,7 @@ const link = z
     code: codeShown,
     shortUrl: z.string().meta({ format: 'uri', examples: ['https://go.example.org/spring'] }),
     url: z.string().meta({
-      description: 'Where it leads, exactly as visitors are sent there.',
-      format: 'uri',
+      description: 'Where it leads, exactly as visitors are sent there: as browsers write URLs (WHATWG), in ASCII.',
       examples: ['https://example.org/a/long/address'],
     }),
     permanent: z

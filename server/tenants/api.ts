@@ -77,7 +77,11 @@ const ofTenants = ({ sql, onChanged }: TenantsApiDeps): Route[] => [
 const ofKeys = ({ sql }: TenantsApiDeps): Route[] => [
   route(operations.createKey, async ({ caller, params: { id: tenant }, body: { name, expiresAt = null, role } }) => {
     mayManageKeysOf(tenant, caller)
-    if (role === 'owner' && tenant !== ownerTenant) throw invalid('role', 'role owner is for keys of the tenant owner.')
+    if (role === 'owner' && tenant !== ownerTenant) {
+      throw new QuickLinkError('conflict', 'The role owner is for keys of the tenant owner.', {
+        members: { field: 'role' },
+      })
+    }
     const usual = roleWithout(tenant)
     mayGive(role ?? usual, caller)
     // What is usual is not written down: servers from before there were roles know those keys, too.
@@ -102,7 +106,10 @@ const ofKeys = ({ sql }: TenantsApiDeps): Route[] => [
   }),
   route(operations.readKey, async ({ caller, params: { id, keyId } }) => {
     mayManageKeysOf(id, caller)
-    return { body: await existingKey(sql, id, keyId) }
+    const body = await existingKey(sql, id, keyId)
+    // What was deleted is not there; the list says what became of it.
+    if (body.revokedAt !== null) throw noKey(id, keyId)
+    return { body }
   }),
   route(operations.revokeKey, async ({ caller, params: { id, keyId } }) => {
     mayManageKeysOf(id, caller)

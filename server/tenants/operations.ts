@@ -10,21 +10,16 @@ import {
   tenantIdGiven,
   tenantNamed,
   tenantShown,
+  textOf,
   timeShown,
 } from '../api/fields.ts'
 import { operation, roles } from '../api/operation.ts'
 import { limits } from '../config.ts'
 import { tierNames } from './tiers.ts'
 
-const nameForm = 'must have 1 to 200 characters'
 const quotaForm = `a whole number from 0 to ${largestInteger}, or null`
 
-const name = z
-  .string(mustBe('text'))
-  .min(1, nameForm)
-  .max(200, nameForm)
-  .regex(/^\P{C}*$/u, 'must not contain control characters')
-  .meta({ description: 'For people.', examples: ['Acme'] })
+const name = textOf(1, 200).meta({ description: 'For people.', examples: ['Acme'] })
 const tier = z.enum(tierNames, mustBe(`one of: ${tierNames.join(', ')}`)).meta({ description: 'What it may use.' })
 const linkQuota = z
   .int(mustBe(quotaForm))
@@ -190,7 +185,7 @@ export const readKey = operation({
   group: 'Keys',
   needs: 'admin',
   summary: 'Read a key',
-  about: 'What is known of it, not the key itself.',
+  about: 'What is known of it, not the key itself. One that was revoked is 404; the list has it for a while.',
   params: ofKey,
   answer: { status: 200, what: 'The key.', schema: key },
 })
