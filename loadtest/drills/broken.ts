@@ -130,7 +130,7 @@ export const broken: readonly Broken[] = [
     patch: {
       file: 'telemetry/log-writer.ts',
       from: 'if (failure) {',
-      to: "if (failure?.code === 'ENOSPC') process.exit(1)\n    if (failure) {",
+      to: "if (failure?.code === 'ENOSPC' && process.send) process.exit(1)\n    if (failure) {",
     },
     named: /^answers outside the promised ones/,
   },
