@@ -1,5 +1,6 @@
 // QuickLink beside what it is compared with, in one run.   make bench · BENCH=full make bench · BENCH=profile make bench
-// SECONDS, REPETITIONS, LINKS and ONLY=raw,http (names of subjects.ts) or ONLY=visitors make it shorter for a try.
+// SECONDS, REPETITIONS, LINKS and ONLY=raw,http (names of subjects.ts) or ONLY=visitors make it shorter for a try; with BENCH=full, ONLY leaves
+// out memory and scrapes.
 import { execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { loadavg } from 'node:os'
@@ -10,7 +11,7 @@ import { total } from '../measure/ops.ts'
 import { countReads } from '../measure/redis-pipe.ts'
 import { doubtsOfSpeed, watchMachine } from '../measure/machine.ts'
 import { picture } from '../report/plot.ts'
-import type { Check, Report } from '../report/report.ts'
+import type { Check, Report, Table } from '../report/report.ts'
 import { command } from '../report/command.ts'
 import { choiceOf, choicesOf, numberOf } from '../report/knobs.ts'
 import { markdown, writeReport } from '../report/write.ts'
@@ -107,6 +108,13 @@ async function tier1Share(servers: Servers): Promise<number> {
   return Math.max(...held) / Number(settings.localCacheMax.fallback)
 }
 
+/** Of all that is measured once, and not of what is chosen. */
+async function theRest(arena: Arena, servers: Servers, raw: Subject): Promise<Table[]> {
+  const scrape = await measureScrape(arena)
+  // Last: it loads a million links.
+  return [await measureMemory(arena, servers, raw), scrape]
+}
+
 async function run(arena: Arena, told: Told): Promise<Report> {
   const { seconds, repetitions, only } = told
   const full = told.mode === 'full'
@@ -137,10 +145,7 @@ async function run(arena: Arena, told: Told): Promise<Report> {
   const doubts = (kept: readonly Check[]): string[] => [...machine(), ...doubtsOfSpeed(bareOf(subjects)), ...doubtsOfCpu(kept)]
   if (!full) return reportOf({ ...about, checks, doubts: doubts(checks), tables: [], charts: [] })
   const rates = await measureOpenLoop(arena, all, subjects, say)
-  const scrape = await measureScrape(arena)
-  // Last: it loads a million links.
-  const memory = await measureMemory(arena, servers, raw)
-  const tables = [openLoopTable(rates), memory, scrape]
+  const tables = [openLoopTable(rates), ...(only === undefined ? await theRest(arena, servers, raw) : [])]
   const allChecks = [...checks, openLoopCheck(rates)]
   return reportOf({ ...about, checks: allChecks, doubts: doubts(allChecks), tables, charts: latencyCharts(rates) })
 } // prettier-ignore
