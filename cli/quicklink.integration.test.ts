@@ -58,7 +58,11 @@ test('tenants and their keys; what a key may not do ends with 1 and the reason',
   expect((await run(['tenants', 'create', 'acme', '--name', 'Acme & Co'])).out).toContain('Acme & Co')
   const { out } = await ql('keys create acme --name laptop --role viewer')
   const viewer = { QUICKLINK_URL: server.url, QUICKLINK_KEY: out.trim() }
-  expect((await ql('limits', viewer)).out).toContain('tier')
+  expect((await ql('limits', viewer)).out).toMatch(/^STANDARD +USED +LIMIT +REMAINING +RESETSAT\ncreates +0 +50 /)
+  expect(JSON.parse((await ql('--json limits', viewer)).out)).toMatchObject({
+    tier: 'standard',
+    creates: { limit: 50 },
+  })
   const refused = await ql('links create https://example.org/', viewer)
   expect(refused).toMatchObject({ code: 1, out: '' })
   expect(refused.err).toMatch(/^[^\n]+\.\n$/)
@@ -72,7 +76,7 @@ test('a login is remembered where only its user reads it, and its key is no argu
   expect(await ql(`login ${server.url}`, own, `${OWNER_KEY}\n`)).toMatchObject({ code: 0 })
   const file = join(home, 'config', 'quicklink', 'profiles.json')
   expect([statSync(file).mode & 0o777, readFileSync(file, 'utf8').includes(OWNER_KEY)]).toEqual([0o600, true])
-  expect((await ql('limits', own)).out).toContain('unlimited')
+  expect((await ql('limits', own)).out).toContain('UNLIMITED')
   expect(await ql(`login ${server.url}`, own, 'ql_wrong\n')).toMatchObject({ code: 1 })
   expect(await ql('--profile other limits', own)).toMatchObject({ code: 2, err: 'There is no profile other (there are: default): quicklink login --profile other URL\n' }) // prettier-ignore
 })

@@ -29,7 +29,10 @@ function makeProgram(): Command {
     .description('what is used of your limits, or (for the owner) of a tenant')
     .action(async (id: string | undefined, _: unknown, command: Command) => {
       const { api, say } = sessionOf(command)
-      say.thing(await say.answer(id === undefined ? api.GET('/limits') : api.GET('/tenants/{id}/limits', { params: { path: { id } } })))
+      const asked = id === undefined ? api.GET('/limits') : api.GET('/tenants/{id}/limits', { params: { path: { id } } })
+      const { tier, ...windows } = await say.answer(asked)
+      const rows = Object.entries(windows).map(([of, window]) => ({ [tier]: of, ...window }))
+      say.rows(rows, [tier, 'used', 'limit', 'remaining', 'resetsAt'], 'There are none.', { tier, ...windows })
     }) // prettier-ignore
   program
     .command('completion')

@@ -18,7 +18,8 @@ export interface Say {
   thing(thing: object): void
   /** `line`: of people's most wanted. */
   made(thing: object, line: string): void
-  rows(rows: readonly object[], columns: readonly string[], none: string): void
+  /** `thing`: for programs, where that is not the rows. */
+  rows(rows: readonly object[], columns: readonly string[], none: string, thing?: object): void
 }
 
 export function sessionOf(command: Command): { api: QuickLinkApi; say: Say; profile: Profile } {
@@ -46,8 +47,8 @@ export function sayOf(url: string, json: boolean): Say {
     },
     thing: (thing) => print(thing, listOf(thing as Record<string, unknown>)),
     made: (thing, line) => print(thing, line),
-    rows: (rows, columns, none) =>
-      print(rows, rows.length === 0 ? none : tableOf(rows as Record<string, unknown>[], columns)),
+    rows: (rows, columns, none, thing = rows) =>
+      print(thing, rows.length === 0 ? none : tableOf(rows as Record<string, unknown>[], columns)),
   }
 }
 
