@@ -27,13 +27,12 @@ export function isLoaded(): void {
 }
 
 export function doctor(allIsWell: () => void): void {
-  test('`make doctor` is all ok', async () => {
-    await expect
-      .poll(() => make('doctor'), { timeout: 60_000, interval: 2000 })
-      .toMatchObject({
-        code: 0,
-        text: expect.not.stringMatching(/^not ok/m) as string,
-      })
+  const complaints = async (): Promise<string[]> =>
+    (await make('doctor')).text.split('\n').filter((line) => line.startsWith('not ok'))
+  // Only an operator can say who that is.
+  const nobodyHears = expect.stringContaining('Somebody hears the alerts: nobody') as string
+  test('`make doctor` is all ok, but for somebody who hears the alerts', async () => {
+    await expect.poll(complaints, { timeout: 60_000, interval: 2000 }).toEqual([nobodyHears])
     allIsWell()
   })
   test('`make doctor` names maxmemory-policy when that is changed by hand', async () => {
@@ -41,11 +40,11 @@ export function doctor(allIsWell: () => void): void {
     const set = (policy: string): Promise<string> =>
       inService('redis', ['sh', '-c', `${cli} config set maxmemory-policy ${policy}`])
     await set('allkeys-lru')
-    const { code, text } = await make('doctor')
+    const found = await complaints()
     await set('volatile-lru')
-    expect(code).toBe(1)
-    expect(text.split('\n').filter((line) => line.startsWith('not ok'))).toEqual([
+    expect(found).toEqual([
       expect.stringContaining('maxmemory-policy: allkeys-lru, but must be volatile-lru'),
+      nobodyHears,
     ])
   })
 }
