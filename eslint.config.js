@@ -13,6 +13,7 @@ export default ts.config(
       'loadtest/k6/',
       'clients/typescript/api.ts',
       'clients/typescript/dist/',
+      'cli/dist/',
     ],
   },
   js.configs.recommended,

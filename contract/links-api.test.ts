@@ -1,4 +1,5 @@
 // What the API of links does when it does what it is asked; what it refuses is in refusals.test.ts.
+// Long because each field and filter has its claim.
 import { setTimeout as pause } from 'node:timers/promises'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { waitFor } from '../testing/services.ts'
@@ -27,10 +28,12 @@ describe.each(targets)('%s', (_, open) => {
         url: target,
         permanent: false,
         enabled: true,
-        expiresAt: null,
-        monthlyHits: null,
+        ...{ domain: null, startsAt: null, expiresAt: null, expiredUrl: null, forwardQuery: false, monthlyHits: null },
+        ...{ state: 'active', title: null, note: null, tags: [], rules: [], hasPassword: false },
         clicks: 0,
         tenant: 'owner',
+        createdBy: 'Owner',
+        revision: 0,
         version: expect.any(Number) as number,
         createdAt: time,
         updatedAt: time,
@@ -140,6 +143,29 @@ describe.each(targets)('%s', (_, open) => {
       const disabled = await ql.api('PATCH', path, { enabled: false })
       expect(disabled).toMatchObject({ status: 200, body: { tenant: id, enabled: false } })
       for (const by of [ql.api, api]) expect((await by('GET', path)).body).toEqual(disabled.body)
+    })
+
+    it('200: it begins before it ends, by either change, and every field of both is kept and taken back', async () => {
+      const asked = { startsAt: '2098-01-01T00:00:00.900Z', expiresAt: '2099-01-01T00:00:00Z', forwardQuery: true }
+      const { body } = await ql.api('POST', '/links', { url: target, ...asked, expiredUrl: 'https://example.org/ö' })
+      expect(body).toMatchObject({
+        startsAt: '2098-01-01T00:00:00.000Z',
+        expiresAt: '2099-01-01T00:00:00.000Z',
+        expiredUrl: 'https://example.org/%C3%B6',
+        forwardQuery: true,
+      })
+      const path = `/links/${String(body['code'])}`
+      for (const change of [
+        { startsAt: '2099-01-01T00:00:00Z' },
+        { expiresAt: '2098-01-01T00:00:00Z' },
+        { startsAt: '2100-01-01T00:00:01Z', expiresAt: '2100-01-01T00:00:01Z' },
+      ])
+        expect(problem(await ql.api('PATCH', path, change))).toBe('400 invalid startsAt')
+      const later = { startsAt: '2100-01-01T00:00:00.000Z', expiresAt: '2101-01-01T00:00:00.000Z' }
+      expect(await ql.api('PATCH', path, later)).toMatchObject({ status: 200, body: later })
+      const none = { startsAt: null, expiredUrl: null, forwardQuery: false }
+      expect(await ql.api('PATCH', path, none)).toMatchObject({ status: 200, body: none })
+      expect((await ql.api('GET', path)).body).toMatchObject({ ...none, expiresAt: later.expiresAt })
     })
 
     it('200: PATCH is a merge patch, by either media type', async () => {

@@ -23,6 +23,7 @@ interface Found {
 
 export interface QuickLink extends Found {
   get(path: string, headers?: Record<string, string>, method?: string): Promise<Answer>
+  send(method: string, path: string, body: string, headers: Record<string, string>): Promise<Answer>
   /** As the owner. */
   readonly api: Api
   /** null: without a key. */
@@ -77,6 +78,7 @@ export async function quickLink(open: () => Promise<Found> = outside ?? twoWorke
     ...found,
     as,
     api,
+    send: (method, path, body, headers) => send(found.url, method, path, body, headers),
     get: (path, headers, method = 'GET') => send(found.url, method, path, undefined, headers),
     create: async (more = {}) => String((await created(api, '/links', { url: target, ...more }))['code']),
     tenant: (more) => newTenant({ url: found.url, api }, fresh('tenant'), more),

@@ -1,6 +1,6 @@
 // GET and HEAD /{code}, one block per status.
 import { setTimeout as pause } from 'node:timers/promises'
-import { beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it, vi } from 'vitest'
 import { quickLink, target, type QuickLink } from './quicklink.ts'
 
 /** A change is seen by every process this long after it was answered. */
@@ -34,6 +34,26 @@ describe('302', () => {
     const { status, headers } = await ql.get(`/${await ql.create()}?utm_source=x`)
     expect([status, headers.location]).toEqual([302, target])
   })
+  it("says a query to a target that wants it, before the fragment; what both name is the visitor's", async () => {
+    const code = await ql.create({ url: 'https://example.org/p?a=1&b=%20#part', forwardQuery: true })
+    for (const [asked, told] of [
+      ['', '?a=1&b=%20#part'],
+      ['?', '?a=1&b=%20#part'],
+      ['?c=3&a=2', '?b=%20&c=3&a=2#part'],
+      ['?%0d%0aX:y=1"', '?a=1&b=%20&%0d%0aX:y=1%22#part'],
+    ]) {
+      const { status, headers } = await ql.get(`/${code}${asked}`)
+      expect([status, headers.location, headers['cache-control']]).toEqual([
+        302,
+        `https://example.org/p${told}`,
+        'no-store',
+      ])
+    }
+    const long = await ql.get(`/${code}?${'x'.repeat(5000)}`)
+    expect(long.status).toBe(400)
+    expect(long.text).toContain('at most 4096 characters')
+    await vi.waitFor(async () => expect((await ql.api('GET', `/links/${code}`)).body['clicks']).toBe(4), 10_000)
+  })
   it('answers HEAD like GET', async () => {
     const code = await ql.create()
     const [head, get] = [await ql.get(`/${code}`, {}, 'HEAD'), await ql.get(`/${code}`)]
@@ -50,6 +70,52 @@ describe('302', () => {
     const { headers } = await ql.get(`/${await ql.create({ url })}`)
     expect(headers.location).toBe(serialised)
     expect(headers['set-cookie']).toBeUndefined()
+  })
+})
+
+describe('a link with a beginning, and one with an expiredUrl', () => {
+  const over = 'https://example.org/over'
+  /** Whole seconds, as ends are. */
+  const inSeconds = (seconds: number): string => new Date(Math.floor(Date.now() / 1000 + seconds) * 1000).toISOString()
+
+  it('404 until it begins, then it redirects by itself, wherever it was cached', async () => {
+    const startsAt = inSeconds(4)
+    const code = await ql.create({ startsAt })
+    while (Date.now() < Date.parse(startsAt) - 1000) await everywhere(code, 404)
+    // The clock is Postgres', which is this machine's.
+    await pause(Date.parse(startsAt) + 500 - Date.now())
+    await everywhere(code, 302)
+  })
+
+  it('is sent there from its end on, uncacheable, without a click', async () => {
+    const expiresAt = inSeconds(4)
+    const code = await ql.create({ permanent: true, expiresAt, expiredUrl: over })
+    await everywhere(code, 301)
+    await pause(Date.parse(expiresAt) + 500 - Date.now())
+    for (const method of ['GET', 'HEAD']) {
+      const { status, headers } = await ql.get(`/${code}?a=1`, {}, method)
+      expect([status, headers.location, headers['cache-control']]).toEqual([302, over, 'no-store'])
+    }
+    await vi.waitFor(async () => expect((await ql.api('GET', `/links/${code}`)).body['clicks']).toBe(20), 10_000)
+  })
+
+  it("is sent there when the month's hits are used up, and no sooner", async () => {
+    const code = await ql.create({ monthlyHits: 2, expiredUrl: over })
+    const told = []
+    for (let n = 0; n < 4; n++) told.push((await ql.get(`/${code}`)).headers.location)
+    expect(told).toEqual([target, target, over, over])
+    // The other worker writes what it has counted once a second.
+    const hits = async () => (await ql.api('GET', `/links/${code}/hits`)).body
+    await vi.waitFor(async () => expect(await hits()).toMatchObject({ used: 2, remaining: 0 }), 10_000)
+  })
+
+  it('is 404 all the same when it is disabled or deleted', async () => {
+    const code = await ql.create({ monthlyHits: 1, expiredUrl: over })
+    await ql.get(`/${code}`)
+    await everywhere(code, 302)
+    await ql.api('PATCH', `/links/${code}`, { enabled: false })
+    await pause(promiseMs)
+    await everywhere(code, 404)
   })
 })
 

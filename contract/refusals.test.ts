@@ -7,27 +7,51 @@ import { fresh, problem, target, targets, type QuickLink, type Tenant } from './
 const long = (length: number): string => 'x'.repeat(length)
 /** What could be written with an offset, and not read back. */
 const beyond = ['9999-12-31T23:59:59-00:01', '9999-12-31T12:00:00-23:59', '0000-01-01T00:00:00+23:59']
+/** A link may have begun then, and not end. */
+const past = '2001-01-01T00:00:00Z'
 const times = [
-  ...['tomorrow', '2099-01-01', '2099-01-01T00:00:00', '2099-02-30T00:00:00Z', '2001-01-01T00:00:00Z', 4_000_000_000],
+  ...['tomorrow', '2099-01-01', '2099-01-01T00:00:00', '2099-02-30T00:00:00Z', past, 4_000_000_000],
   ...['0000-12-31T00:00:00Z', '10000-01-01T00:00:00Z', '+010000-01-01T00:00:00Z', '-000001-01-01T00:00:00Z', ...beyond],
 ]
+
+const wrongUrls = ['', 5, '/relative', 'javascript:alert(1)', 'http://localhost/x', 'https://a.b/\r\nSet-Cookie: a=b']
 
 /** What is asked, what would be a body, and what must not stand in it. */
 const wrongFields: [string, object, Record<string, readonly unknown[]>][] = [
   [
     'POST /links',
-    { url: target },
+    { url: target, expiresAt: '2199-01-01T00:00:00Z' },
     {
       url: [
         ...[undefined, null, 5, '/relative', 'javascript:alert(1)', 'data:text/html,x', `https://a.b/${long(9000)}`],
         ...['https://user:pw@', 'https://user:secret@example.org/', 'https://a.b/\0', 'https://a.b/\u0001'],
         ...['https://a.b/\n', 'https://a.b/\r\nSet-Cookie: a=b'],
       ],
-      code: ['ab', long(65), 'with space', 'ümlaut', '../../etc', 'Admin', 'metrics', 7, null],
+      code: [
+        '',
+        'a',
+        'ab',
+        'console',
+        'Session',
+        long(65),
+        'with space',
+        'ümlaut',
+        '../../etc',
+        'Admin',
+        'metrics',
+        7,
+        null,
+      ],
       permanent: ['true', null],
       enabled: [1],
       expiresAt: times,
+      startsAt: [...times.filter((time) => time !== past), '2200-01-01T00:00:00Z'],
+      expiredUrl: wrongUrls,
+      forwardQuery: ['true', 1, null],
       monthlyHits: [0, 1.5, '10', 2 ** 31],
+      title: [long(201), 5, 'a\nb'],
+      note: [long(2001), 5, 'a\0'],
+      tags: ['a', Array.from({ length: 21 }, (_, n) => `t${n}`)],
       colour: ['red'],
       tenant: ['acme'],
     },
@@ -40,7 +64,12 @@ const wrongFields: [string, object, Record<string, readonly unknown[]>][] = [
       url: ['javascript:alert(1)', null],
       enabled: ['yes'],
       monthlyHits: [-1],
+      title: [long(201)],
+      tags: [null],
       expiresAt: times,
+      startsAt: times.filter((time) => time !== past),
+      expiredUrl: wrongUrls,
+      forwardQuery: [null],
     },
   ],
   [
@@ -68,6 +97,13 @@ const queries = (
     ['/links', 'q', [long(201), '%00', 'a?%00', '%F0%9F%98%80'.repeat(201), 'a&q=b']],
     ['/links', 'tenant', ['%00']],
     ['/links', 'page', ['2']],
+    ['/links', 'sort', ['colour', 'newest&sort=oldest']],
+    ['/links', 'state', ['gone', '']],
+    ['/links', 'tag', ['', 'a,b', long(51)]],
+    ['/links', 'createdBy', ['', long(201)]],
+    ['/links', 'createdAfter', ['yesterday', '0000-12-31T00:00:00Z', ...beyond.map(encodeURIComponent)]],
+    ['/links', 'url', ['/relative', 'ftp://example.org/', 'https://example.org/&url=https://example.org/']],
+    ['/tags', 'q', ['a']],
     ['/limits', 'verbose', ['1']],
     ['/links/{code}', 'fields', ['url']],
     ['/links', '\0', ['1']],
@@ -86,7 +122,9 @@ const queries = (
 const nowhere = [
   `GET /links/nothing1 /links/nothing1/clicks /links/admin /links/a%20b /links/%ff /links/${long(65)} /nowhere /LINKS`,
   'GET /%00 /links/%00 /links/%00/hits /links/%00/clicks /cache/%00 /tenants/%00 /tenants/%00/keys /tenants/%00/limits',
-  'GET /tenants/nobody /tenants/nobody/keys /tenants/nobody/limits',
+  'PATCH /tags/nothing /tags/%00 /tags/a,b /domains/%00',
+  'DELETE /tags/nothing /tags/%00 /tags/%ff /domains/%00 /domains/nothing',
+  'GET /domains/%00 /domains/nothing /tenants/nobody /tenants/nobody/keys /tenants/nobody/limits',
   'PATCH /links/nothing1 /links/a%00b /tenants/%00 /tenants/nobody',
   'DELETE /links/nothing1 /links/%00 /tenants/a%00 /tenants/nobody /tenants/%00/keys/x',
   'DELETE /tenants/owner/keys/%00 /tenants/owner/keys/nothing',
@@ -114,6 +152,11 @@ describe.each(targets)('%s', (_, open) => {
 
   it.each(bodies)('400: %s, naming %s: %j', async (asked, field, body) => {
     expect(problem(await ask(asked, body))).toBe(`400 invalid ${field}`)
+  })
+
+  it.each(['', ' ', 'a,b', 'a|b', 'a\n', long(51), 5])('400: a tag like %j, naming which', async (tag) => {
+    expect(problem(await ql.api('POST', '/links', { url: target, tags: ['fine', tag] }))).toBe('400 invalid tags.1')
+    expect(problem(await ql.api('PATCH', '/tags/fine', { name: tag }))).toBe('400 invalid name')
   })
 
   it.each(['PATCH /links/{code}', 'PATCH /tenants/owner'])('400: %s that changes nothing', async (asked) => {
@@ -182,7 +225,7 @@ describe.each(targets)('%s', (_, open) => {
     ...['POST /tenants', 'GET /tenants', 'GET /tenants/{id}', 'PATCH /tenants/{id}', 'DELETE /tenants/{id}'],
     ...['GET /tenants/{id}/limits', 'POST /tenants/{id}/keys', 'GET /tenants/{id}/keys', 'DELETE /tenants/{id}/keys/x'],
     ...['POST /tenants/{id}/quota/sync', 'POST /quota/sync', 'GET /cache/abc', 'POST /cache/invalidate'],
-    'GET /links?tenant=owner',
+    ...['GET /links?tenant=owner', 'GET /tags?tenant=owner', 'DELETE /tags/x?tenant=owner'],
   ])('403: %s is for the owner', async (asked) => {
     expect(problem(await ask(asked.replace('{id}', acme.id), undefined, acme.api))).toBe('403 forbidden')
   })

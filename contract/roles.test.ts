@@ -4,9 +4,18 @@ import { covers, roles, type Role } from '../server/api/operation.ts'
 import { operations } from '../testing/operations.ts'
 import { fresh, problem, quickLink, target, type QuickLink, type Tenant } from './quicklink.ts'
 
-const table: Readonly<Record<Role, readonly string[]>> = {
-  viewer: ['GET /links', 'GET /links/{code}', 'GET /links/{code}/clicks', 'GET /links/{code}/hits', 'GET /limits'],
-  editor: ['POST /links', 'PATCH /links/{code}', 'DELETE /links/{code}'],
+const table: Readonly<Record<Role | 'nothing', readonly string[]>> = {
+  nothing: ['POST /session'],
+  viewer: [
+    'GET /links',
+    'GET /links/{code}',
+    'GET /links/{code}/clicks',
+    'GET /links/{code}/hits',
+    'GET /limits',
+    ...['GET /session', 'DELETE /session', 'GET /sessions', 'DELETE /sessions', 'DELETE /sessions/{id}'],
+    'GET /tags',
+  ],
+  editor: ['POST /links', 'PATCH /links/{code}', 'DELETE /links/{code}', 'PATCH /tags/{tag}', 'DELETE /tags/{tag}'],
   admin: [
     'POST /tenants/{id}/keys',
     'GET /tenants/{id}/keys',
@@ -16,10 +25,11 @@ const table: Readonly<Record<Role, readonly string[]>> = {
   owner: [
     ...['POST /tenants', 'GET /tenants', 'GET /tenants/{id}', 'PATCH /tenants/{id}', 'DELETE /tenants/{id}'],
     ...['GET /tenants/{id}/limits', 'POST /tenants/{id}/quota/sync', 'POST /quota/sync'],
+    ...['POST /domains', 'GET /domains', 'GET /domains/{host}', 'PATCH /domains/{host}', 'DELETE /domains/{host}'],
     ...['GET /cache/{code}', 'POST /cache/invalidate'],
   ],
 }
-const least = roles.flatMap((role) => table[role].map((asked) => [asked, role] as const))
+const least = (['nothing', ...roles] as const).flatMap((role) => table[role].map((asked) => [asked, role] as const))
 
 it('the table has every operation', () => {
   const declared = operations.map(({ method, path }) => `${method.toUpperCase()} ${path}`)
@@ -48,7 +58,12 @@ describe('a key', () => {
       const [method = '', path = ''] = asked.split(' ')
       // What is not forbidden finds nothing, or lacks something. A tenant that is there: keys are managed of one's own.
       const id = path.includes('/keys') ? acme.id : 'nobody'
-      const at = path.replace('{code}', 'no-such-link').replace('{id}', id).replace('{keyId}', 'no-such-key')
+      const at = path
+        .replace('{code}', 'no-such-link')
+        .replace('{tag}', 'no-such-tag')
+        .replace('{id}', id)
+        .replace('{keyId}', 'no-such-key')
+        .replace('{host}', 'none.example')
       const answer = await as(role)(method, at, ['POST', 'PATCH'].includes(method) ? {} : undefined)
       const isForbidden = answer.status === 403 && answer.body['code'] === 'forbidden'
       expect([answer.status, isForbidden]).toEqual([answer.status, !covers(role, needed)])

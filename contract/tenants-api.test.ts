@@ -20,7 +20,15 @@ describe.each(targets)('%s', (_, open) => {
       const path = `/tenants/${id}`
       const created = await ql.api('POST', '/tenants', { id, name: 'Acme', tier: 'plus', linkQuota: 7 })
       expect([created.status, created.headers.location]).toEqual([201, `/api/v1${path}`])
-      expect(created.body).toEqual({ id, name: 'Acme', tier: 'plus', linkQuota: 7, createdAt: time, updatedAt: time })
+      expect(created.body).toEqual({
+        id,
+        name: 'Acme',
+        tier: 'plus',
+        linkQuota: 7,
+        preview: false,
+        createdAt: time,
+        updatedAt: time,
+      })
       expect((await ql.api('GET', path)).body).toEqual(created.body)
 
       const ids: string[] = []

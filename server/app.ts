@@ -1,4 +1,5 @@
 // The composition root of one worker: the only file that knows every room. What is acquired is released in reverse.
+// Long because every room is put together here, each in a few lines.
 import { createAnswers } from './api/answers.ts'
 import { sealedCursors } from './api/cursors.ts'
 import { apiRouter, createApi } from './api/router.ts'
@@ -22,20 +23,30 @@ import { createHitCounters } from './hits/hit-counters.ts'
 import { openHits } from './hits/open.ts'
 import { askRedis } from './connections/ask-redis.ts'
 import type { Code } from './link.ts'
+import { openDomains } from './domains/open.ts'
+import { proofsBy } from './domains/proof.ts'
 import { linkRoutes } from './links/api.ts'
-import { createSearch } from './links/search.ts'
+import { parseDestination } from './links/destination.ts'
+import { createLeash } from './links/search.ts'
 import type { App, AppDeps } from './processes/worker.ts'
+import { createGuard } from './passwords/guard.ts'
+import { Hasher } from './passwords/hasher.ts'
 import { createAbsentCodes } from './rates/absent-codes.ts'
 import { connectionsCountedAs } from './rates/addresses.ts'
+import { createAsides } from './redirect/asides.ts'
+import { countersBy, countInMemory, insured } from './rates/counters.ts'
 import { listen } from './redirect/listener.ts'
 import { Decisions } from './redirect/outcome.ts'
-import { smallPages } from './redirect/pages.ts'
 import { createResolver } from './redirect/resolve.ts'
+import { Sites } from './redirect/sites.ts'
 import { createTier1, type Tier1 } from './redirect/tier1-local.ts'
 import { createTier2, noTier2 } from './redirect/tier2-redis.ts'
 import { createTier3 } from './redirect/tier3-postgres.ts'
+import { openSessions } from './sessions/api.ts'
+import type { FormStatus } from './telemetry/metrics.ts'
 import { sparing } from './telemetry/sparing.ts'
 import { authenticator } from './tenants/keys.ts'
+import { createPreviews } from './tenants/previews.ts'
 import { openTenants } from './tenants/open.ts'
 
 export async function startApp(config: Config, deps: AppDeps): Promise<App> {
@@ -87,6 +98,16 @@ async function compose(config: Config, deps: AppDeps, acquired: AsyncDisposableS
   // Redis, where there is one: everybody who asks it has this connection.
   const shared = openShared(config, deps, { sql: databases.clicks, breaker: breakers.redis, truth, tier1 })
   acquired.defer(() => shared?.redis.close())
+
+  // Which domains there are.
+  const sites = new Sites(config.publicUrl, config.rootUrl, config.trustProxy)
+  const domains = openDomains(config, {
+    databases,
+    redis: shared?.redis,
+    onList: sites.learn,
+    parseTarget: parseDestination,
+  })
+  const { names } = domains
   const coherence = startCoherence(config, {
     truth,
     local: tier1,
@@ -95,7 +116,11 @@ async function compose(config: Config, deps: AppDeps, acquired: AsyncDisposableS
     breaker: breakers.redis,
     metrics,
     log,
-    prepare: async () => shared?.hitCounters.prepare(),
+    prepare: async () => {
+      await Promise.all([shared?.hitCounters.prepare(), domains.known.keep()])
+    },
+    onDomains: (version) => domains.known.heard(version),
+    onMissed: () => void domains.known.missed(),
     onWipe(why) {
       log.warn({ why }, 'everything about links in Redis is unlinked')
       shared?.warmer.soon()
@@ -156,6 +181,7 @@ async function compose(config: Config, deps: AppDeps, acquired: AsyncDisposableS
   const hits = openHits(config, {
     redirects: databases.redirects,
     api: databases.api,
+    names,
     breaker: breakers.postgres,
     counters: shared?.hitCounters,
     clock,
@@ -187,6 +213,18 @@ async function compose(config: Config, deps: AppDeps, acquired: AsyncDisposableS
     },
   })
 
+  // Passwords of links.
+  const hasher = new Hasher()
+  acquired.defer(() => hasher.close())
+  const guard = createGuard({
+    sql: databases.redirects,
+    breaker: breakers.postgres,
+    counters: insured(countersBy(deps.guesses), countersBy(countInMemory(limits.guessWindowS, limits.guessers))),
+    hasher,
+    config,
+    onBlocked: () => metrics.rateLimited.inc({ tier: 'address' }),
+  })
+
   // Who asks: visitors, and callers of the API.
   const decisions = new Decisions({
     resolver,
@@ -195,40 +233,59 @@ async function compose(config: Config, deps: AppDeps, acquired: AsyncDisposableS
     clicks,
     hits: hits.quota,
     absentCodes,
+    guard,
     onShed: () => metrics.shed.inc({ reason: 'flights' }),
+    onEnded: () => metrics.endedRedirects.inc(),
     onError: (err) => strangers.error({ err }, 'a redirect failed'),
   })
   const api = createApi()
   const answers = createAnswers(() => metrics.shed.inc({ reason: 'api_queue' }))
   void Promise.all([boot, minting]).then(([{ salt }, preparation]) => {
+    sites.identify(proofsBy(salt))
     const sql = databases.api
     const { announcer } = coherence
     const links = linkRoutes({
       db: sql,
       preparation,
       announcer,
+      hasher,
       ...tenants.admission,
       prepareMs: config.apiDbTimeoutMs,
-      publicUrl: config.publicUrl,
-      search: createSearch(sql),
+      names,
+      leash: createLeash(sql),
       cursors: sealedCursors(salt),
     })
-    const cache = cacheRoutes({ sql, truth, announcer, peek: tier1.peek, shared, config })
-    const authenticate = authenticator(sql, () => metrics.rateLimited.inc({ tier: 'address' }))
+    const cache = cacheRoutes({ sql, truth, announcer, names, peek: tier1.peek, shared, config })
+    const onTooMany = (): void => metrics.rateLimited.inc({ tier: 'address' })
+    const authenticate = authenticator(sql, onTooMany)
+    const sessions = openSessions(config, {
+      sql,
+      authenticate,
+      onTooMany,
+      onRefused: (address) => strangers.warn({ address }, 'somebody tried to sign in with a key that does not work'),
+    })
     api.router.use(
       apiRouter(config, {
         sql,
         log,
         authenticate,
+        sessions,
         answers,
-        routes: [...links, ...hits.routes, ...tenants.routes, ...cache],
+        routes: [...links, ...hits.routes, ...tenants.routes, ...sessions.routes, ...domains.routes, ...cache],
       }),
     )
   })
+  await domains.first()
   const server = await listen(config, {
     decisions,
-    small: smallPages(config.rootUrl),
+    sites,
     clicks,
+    asides: createAsides({
+      decisions,
+      shortUrlOf: (code) => names.shown(code).shortUrl,
+      mayPreview: createPreviews(config, databases.redirects, breakers.postgres),
+      onError: (err) => strangers.error({ err }, 'what is told beside a redirect failed'),
+    }),
     api: api.app,
     onAnswer: (status, seconds, source) => {
       metrics.redirect(status, seconds)
@@ -236,6 +293,7 @@ async function compose(config: Config, deps: AppDeps, acquired: AsyncDisposableS
       else if (source === 'redis') metrics.cacheHit.inc({ tier: 'redis' })
       else if (source !== undefined) metrics.cacheMiss.inc()
     },
+    onForm: (status) => metrics.passwordForms.inc({ status: String(status) as FormStatus }),
     onHandedOver: (reason) => metrics.handovers.inc({ reason }),
     countedAs: connectionsCountedAs(config),
     isCrowded: () => answers.isCrowded,
@@ -264,6 +322,7 @@ async function compose(config: Config, deps: AppDeps, acquired: AsyncDisposableS
       postgres: { breaker: breakers.postgres.state, pools: databases.counts() },
       tier1: { entries: tier1.size },
       flights: resolver.flights,
+      domains: Object.fromEntries(Object.entries(sites.proofs()).map(([host, proof]) => [names.baseOf(host), proof])),
       clicks: { pending: clicks.pending, spooled: clicks.spooled },
       hits: { leases: hits.quota.leases },
     }),

@@ -2,12 +2,15 @@ import { readdirSync } from 'node:fs'
 import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { runner } from 'node-pg-migrate'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { boot, type BootConfig, type BootResult } from './boot.ts'
 import { ConfigError, limits } from './config.ts'
 import { withDatabaseLock } from './connections/migrate.ts'
 import { openSql, withSql } from '../embedded/sql.ts'
 import { isUnavailable, type Postgres } from './connections/postgres.ts'
+import { laterReserved } from './link.ts'
 import { rotateSalt } from './links/salt.ts'
 import { hashKey } from './tenants/keys.ts'
 import { adminUrlOf, freshDatabase } from '../testing/services.ts'
@@ -35,6 +38,8 @@ const note = (details: object, message: string): void => void logged.push(`${mes
 const log = { info: note, warn: note, error: note }
 const start = (more: Partial<BootConfig> = {}): Promise<BootResult> =>
   boot({ databaseUrl, dataDir, ownerKey: undefined, codeSalt: undefined, ...more }, log)
+
+const ignore = (): void => undefined
 
 const keyFile = (): string => join(dataDir, 'owner-key')
 const storedHash = async (): Promise<Buffer | undefined> =>
@@ -64,6 +69,24 @@ describe('migrations', () => {
     const failure = await start({ databaseUrl: 'postgres://nobody@127.0.0.1:1/none' }).catch((error: unknown) => error)
     expect(isUnavailable(failure)).toBe(true)
     expect(failure).not.toBeInstanceOf(ConfigError)
+  })
+
+  test('name the links that have a word which is reserved from then on', async () => {
+    const dir = fileURLToPath(new URL('migrations', import.meta.url))
+    const before = readdirSync(dir).filter((file) => file < '0009')
+    const quiet = { debug: ignore, info: ignore, warn: ignore, error: ignore }
+    const options = { databaseUrl, dir, migrationsTable: 'ql_migrations', schema: 'public', logger: quiet }
+    await runner({ ...options, direction: 'up', count: before.length })
+    await db.query(
+      `insert into links (code, url) values ('Console', 'https://example.org/'), ('plain', 'https://example.org/')`,
+    )
+    await start()
+    const named = logged.filter((line) => line.includes('reserved words'))
+    expect(named).toHaveLength(1)
+    expect(named[0]).toMatch(/keep them: Console /)
+    expect(await db.query(`select url from links where code = 'Console'`)).toEqual([{ url: 'https://example.org/' }])
+    const migration = await readFile(join(dir, '0009_windows.sql'), 'utf8')
+    for (const word of laterReserved) expect(migration).toContain(`'${word}'`)
   })
 
   test('that fail leave nothing behind, and are no reason to try again', async () => {

@@ -229,16 +229,59 @@ function refuseContradictions(config: Config): void {
 export const limits = {
   /** Characters of a destination: what browsers and proxies still carry in a Location header. */
   urlLength: 8192,
+  /** Characters of a visitor's query that are said to the target: click ids and a token, and no work for a processor. */
+  forwardedQuery: 4096,
   /** Characters of a host name (RFC 1035), and of one as it may be written: a letter of ours can be `%XX` four times. */
   hostLength: 253,
   hostWritten: 1024,
+  /** Domains besides the default one, with those that were removed: each process holds the list, and a page of it is all. */
+  domains: 1000,
+  /** Tenants of a domain. */
+  domainTenants: 1000,
+  /** Milliseconds that a start waits for the list of domains: longer, only while neither Postgres nor Redis answers. */
+  domainsMs: 500,
   /** Characters of an error's message and of its stack in the log: whoever causes it may have chosen a part of them. */
   loggedMessage: 1000,
   loggedStack: 4000,
   /** Characters of what a path names, in the log: a key has 32 or more. */
   loggedName: 31,
+  /** Pixels of a QR code's side: enough to print on a poster (2,000 take 2 ms to draw), and as few as one can point a camera at. */
+  qrSizeMin: 50,
+  qrSizeMax: 2000,
+  /** Modules of white around it: ten times what the standard wants. */
+  qrMarginMax: 40,
+  /** QR codes that wait to be drawn, per process; and bytes of those that are remembered: some thousand. */
+  qrWaiting: 100,
+  qrDrawnBytes: 4_194_304,
+  /** Links whose tenant is to be asked whether it shows where they lead, per process. */
+  previewQueue: 1000,
   /** Bytes of a request body: the longest destination, escaped, and the other fields. */
   bodyBytes: 65_536,
+  /** Rules of a link; characters of all their URLs together: a copy in tier 1 is then at most twice a plain one's. */
+  rules: 10,
+  rulesUrls: 8192,
+  /** Names in the query of a rule, and characters of each and of its value. */
+  ruleQueryNames: 10,
+  ruleQueryChars: 200,
+  /** Characters of what a visitor sends that rules are held against. */
+  userAgent: 512,
+  acceptLanguage: 256,
+  visitQuery: 4096,
+  /** Characters of a link's password. */
+  passwordLeast: 8,
+  passwordMost: 200,
+  /** Passwords that wait to be hashed, per process: the last one is looked at five seconds later. */
+  passwordsWaiting: 32,
+  passwordsRetryS: 5,
+  /** Passwords tried of a link, per address and server, and the seconds in which they count; one that is right does not. */
+  guesses: 10,
+  guessWindowS: 900,
+  /** Links and addresses whose passwords are counted, per server. */
+  guessers: 100_000,
+  /** Bytes of a password's form: the longest password, each character of it escaped, four bytes as twelve. */
+  formBytes: 4096,
+  /** Milliseconds for the form to come whole. */
+  formMs: 5000,
   /** Codes being looked up at once, per process; more is overload, answered 503. */
   flights: 10_000,
   /** Codes that wait for a Postgres batch, per process; beyond it lookups are shed with 503. */
@@ -297,10 +340,26 @@ export const limits = {
   outboxHours: 48,
   /** Days until an expired or deleted code is free again. */
   purgeAfterDays: 30,
+  /** Characters of a key: longer ones are not hashed, no key of ours, supplied ones included, is that long. */
+  keyLength: 512,
+  /** Hours that a session lives after its last use, days at most, and how many of a key live at once: the oldest go. */
+  sessionIdleHours: 8,
+  sessionDays: 7,
+  sessionsPerKey: 50,
   /** Hours that an Idempotency-Key is remembered. */
   idempotencyHours: 24,
   /** Links in one page of a list. */
   pageMax: 100,
+  /** Characters of a link's title, of its note, and of a tag: lines that fit a page of a list, and a paragraph. */
+  titleChars: 200,
+  noteChars: 2000,
+  tagChars: 50,
+  /** Tags of a link, and of a tenant: a list of tags has all of them. */
+  tagsPerLink: 20,
+  tagsPerTenant: 1000,
+  /** Links that are taken off a tag in one step, and milliseconds for all steps of one request. */
+  tagStep: 1000,
+  tagMoveMs: 10_000,
   /** Milliseconds for one search of links; searches at once, and tenants that wait for one, per process. */
   searchMs: 300,
   searches: 2,
@@ -408,6 +467,10 @@ export const limits = {
   /** Milliseconds for one step of it, and for all steps of one task: the rest waits for the next time. */
   upkeepMs: 10_000,
   upkeepTaskMs: 600_000,
+  /** Milliseconds between rounds that tell lists how often links were clicked, and for one round; totals in a step of it. */
+  orderEveryMs: 60_000,
+  orderMs: 1000,
+  orderStep: 1000,
   /** Milliseconds to build an index beside the work: tens of millions of rows. */
   indexMs: 3_600_000,
   /** Milliseconds for a clean stop; orchestrators kill after 10 s. */

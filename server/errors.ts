@@ -4,6 +4,7 @@
 const problems = {
   invalid: [400, 'The request is not valid'],
   unauthorized: [401, 'A valid API key is needed'],
+  password_required: [401, 'A password is needed'],
   forbidden: [403, 'This key may not do that'],
   quota_exceeded: [403, 'The quota is used up'],
   not_found: [404, 'There is nothing here'],

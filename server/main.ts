@@ -5,9 +5,10 @@ import cluster from 'node:cluster'
 import type { BootResult } from './boot.ts'
 import { ConfigError, limits, loadConfig, type Config } from './config.ts'
 import { buildIndexes } from './connections/indexes.ts'
-import { openPostgres } from './connections/postgres.ts'
+import { openPostgres, type Postgres } from './connections/postgres.ts'
 import { openRedis } from './connections/redis.ts'
 import { watchHighWater } from './links/high-water.ts'
+import { clickOrder } from './links/click-order.ts'
 import { chooseIndexes, upkeep } from './links/upkeep.ts'
 import { Refused } from './processes/refusal.ts'
 import { supervise } from './processes/supervisor.ts'
@@ -70,7 +71,7 @@ async function primary(config: Config, { log, takeDropped, alone, write }: OpenL
 function keepUp(config: Config, log: Log, metrics: Metrics): void {
   const onFailure = (task: UpkeepPart, err: unknown): void => {
     metrics.upkeepFailures.inc({ task })
-    log.warn({ err, task }, 'a part of the upkeep failed; it is tried again in an hour')
+    log.warn({ err, task }, 'a part of the upkeep failed; it is tried again within the hour')
   }
   const run = async (): Promise<void> => {
     const { databaseUrl: url } = config
@@ -81,20 +82,32 @@ function keepUp(config: Config, log: Log, metrics: Metrics): void {
       },
       (error: unknown) => onFailure('indexes', error),
     )
+    await connected(async (db) => log.info({ rows: await upkeep(db, onFailure) }, 'kept up: rows removed, or folded'))
+  }
+  const connected = async (work: (db: Postgres) => Promise<unknown>): Promise<void> => {
     const own = { name: 'quicklink-upkeep', maxConnections: 1, queryMs: limits.upkeepMs }
-    const db = openPostgres({ url, connectMs, ...own, onError: () => undefined })
+    const { databaseUrl: url } = config
+    const db = openPostgres({ url, connectMs: probeMs, ...own, onError: () => undefined })
     try {
-      log.info({ rows: await upkeep(db, onFailure) }, 'kept up: rows removed, or folded')
+      await work(db)
     } finally {
       await db.close()
     }
   }
+  const order = clickOrder()
+  const tellLists = (): Promise<void> => connected(order).catch((error: unknown) => onFailure('clickOrder', error))
+  setTimeout(every(limits.upkeepEveryMs, run), limits.upkeepFirstMs).unref()
+  every(limits.orderEveryMs, tellLists)
+}
+
+/** Unless the one before still lasts. What it answers starts one at once. */
+function every(intervalMs: number, work: () => Promise<void>): () => void {
   let running: Promise<void> | undefined
   const start = (): void => {
-    running ??= run().finally(() => (running = undefined))
+    running ??= work().finally(() => (running = undefined))
   }
-  setTimeout(start, limits.upkeepFirstMs).unref()
-  setInterval(start, limits.upkeepEveryMs).unref()
+  setInterval(start, intervalMs).unref()
+  return start
 }
 
 async function worker(config: Config, { log, takeDropped }: OpenLog): Promise<void> {

@@ -10,7 +10,7 @@ const root = new URL('..', import.meta.url).pathname
 const find = (pattern: string): string[] =>
   globSync(pattern, {
     cwd: root,
-    exclude: (path) => /(^|\/)(node_modules|\.git|\.quicklink|reports|results)$/.test(path),
+    exclude: (path) => /(^|\/)(node_modules|\.git|\.quicklink|dist|reports|results)$/.test(path),
   })
 const read = (path: string): string => readFileSync(root + path, 'utf8')
 

@@ -91,15 +91,15 @@ test('a miss', async () => {
     times,
   ])
   await waitFor(() => (app.app.status()['redis'] as { trusted: boolean }).trusted)
-  await expectFiles(28, (n) => send(app.url, 'GET', `/miss-${n}`, undefined, {}, agent))
+  await expectFiles(30, (n) => send(app.url, 'GET', `/miss-${n}`, undefined, {}, agent))
 })
 
 test('a PATCH', async () => {
   const code = await app.create(url)
-  await expectFiles(39, (n) => app.api('PATCH', `/links/${code}`, { url: `${url}${n}` }))
+  await expectFiles(45, (n) => app.api('PATCH', `/links/${code}`, { url: `${url}${n}` }))
 })
 
 test("a tenant's POST", async () => {
   const key = (n: number): Record<string, string> => ({ ...asTenant(), 'Idempotency-Key': `trace-${n}` })
-  await expectFiles(47, (n) => app.api('POST', '/links', { url: `${url}${n}` }, key(n)))
+  await expectFiles(54, (n) => app.api('POST', '/links', { url: `${url}${n}` }, key(n)))
 })

@@ -60,6 +60,7 @@ export async function startTestApp(options: TestAppOptions): Promise<TestApp> {
     log,
     boot: booted,
     counters: countInMemory(limits.createWindowS),
+    guesses: countInMemory(limits.guessWindowS),
     absences,
     reportClicks: createClickBooks((what, clicks) => metrics.clicks[what].inc(clicks)).note,
   })

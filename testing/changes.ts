@@ -1,4 +1,4 @@
-// The four changes that a cache must not outlive, made while servers are under load, and what their answers say of it.
+// The changes that a cache must not outlive, made while servers are under load, and what their answers say of it.
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect } from 'vitest'
 import { withSql } from '../embedded/sql.ts'
@@ -33,23 +33,32 @@ export const outcome = ({ status, headers }: Answer): Outcome => headers.locatio
 
 const destination = (code: string, which: string): string => `https://example.org/${code}/${which}`
 
-/** Disable, update, delete with re-creation, and creation of what was absent; by either server in turn. */
+/**
+ * Disable, update, delete with re-creation, creation of what was absent, other rules, and a password for what had none; by either
+ * server in turn.
+ */
 export async function fourChanges(servers: readonly ServerProcess[], prefix: string): Promise<Change[]> {
   const link = async (
     what: string,
     n: number,
     after: Outcome,
     make: (path: string, by: ServerProcess) => Promise<unknown>,
+    made: (before: string) => object = (url) => ({ url }),
   ) => {
     const code = `${prefix}-${what}` as Code
     const by = servers[n % servers.length] as ServerProcess
     const before = what === 'create' ? 404 : destination(code, 'before')
-    if (what !== 'create') await done(by, 201, 'POST', '/links', { code, url: before })
+    if (what !== 'create') await done(by, 201, 'POST', '/links', { code, ...made(String(before)) })
     return { what, code, before, after, make: async () => void (await make(`/links/${code}`, by)) }
   }
   const after = (what: string): string => destination(`${prefix}-${what}`, 'after')
   const create = (what: string, by: ServerProcess): Promise<unknown> =>
     done(by, 201, 'POST', '/links', { code: `${prefix}-${what}`, url: after(what) })
+  // For everybody: what is judged is which rules hold, not what they ask for.
+  const leads = (url: string): object => ({
+    url: destination(prefix, 'of-no-rule'),
+    rules: [{ when: { after: '2001-01-01T00:00:00Z' }, url }],
+  })
   return Promise.all([
     link('disable', 0, 404, (path, by) => done(by, 200, 'PATCH', path, { enabled: false })),
     link('update', 1, after('update'), (path, by) => done(by, 200, 'PATCH', path, { url: after('update') })),
@@ -58,6 +67,8 @@ export async function fourChanges(servers: readonly ServerProcess[], prefix: str
       await create('recreate', by)
     }),
     link('create', 3, after('create'), (_, by) => create('create', by)),
+    link('rules', 0, after('rules'), (path, by) => done(by, 200, 'PATCH', path, leads(after('rules'))), leads),
+    link('password', 1, 401, (path, by) => done(by, 200, 'PATCH', path, { password: 'correct horse' })),
   ])
 }
 

@@ -2,10 +2,12 @@
 import { isDeepStrictEqual } from 'node:util'
 import { problemsOf, type Operation } from '../server/api/operation.ts'
 import { invalidateCache, readCache } from '../server/coherence/api.ts'
+import * as domains from '../server/domains/operations.ts'
 import { statusOf } from '../server/errors.ts'
 import { readHitsOperation } from '../server/hits/api.ts'
 import * as links from '../server/links/operations.ts'
 import { readLimits, readTenantLimits, syncQuota, syncQuotas } from '../server/quotas/api.ts'
+import * as sessions from '../server/sessions/operations.ts'
 import * as tenants from '../server/tenants/operations.ts'
 import type { ApiAnswer } from './http.ts'
 
@@ -13,7 +15,9 @@ export const operations: readonly Operation[] = [
   ...Object.values(links),
   readHitsOperation,
   ...Object.values(tenants),
+  ...Object.values(domains),
   ...[readLimits, readTenantLimits, syncQuota, syncQuotas],
+  ...Object.values(sessions),
   ...[readCache, invalidateCache],
 ]
 
@@ -23,7 +27,15 @@ const forms = operations.map((operation) => ({
 }))
 
 /** What a client may only rely on where the description names it. */
-const headersToDeclare = ['etag', 'location', 'retry-after', 'www-authenticate', 'ratelimit', 'ratelimit-policy']
+const headersToDeclare = [
+  'etag',
+  'location',
+  'retry-after',
+  'www-authenticate',
+  'ratelimit',
+  'ratelimit-policy',
+  'set-cookie',
+]
 const headersOfProblems: Readonly<Record<number, readonly string[]>> = {
   401: ['www-authenticate'],
   429: ['retry-after', 'ratelimit', 'ratelimit-policy'],
@@ -43,7 +55,7 @@ export function checkAnswer(method: string, path: string, answer: ApiAnswer): vo
   }
   const { status, headers, body } = answer
   const found = headersToDeclare.filter((header) => headers[header] !== undefined)
-  if (status === operation.answer.status) {
+  if (status === operation.answer.status || status === operation.answer.orThere?.status) {
     const declared = (operation.answer.headers ?? []).map((header) => header.toLowerCase())
     if (!isDeepStrictEqual(found.toSorted(), declared.toSorted())) wrong(`these headers (${found.join(', ')})`)
     const { schema } = operation.answer

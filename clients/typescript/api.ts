@@ -41,6 +41,66 @@ export interface paths {
     patch?: never
     trace?: never
   }
+  '/domains': {
+    parameters: {
+      query?: never
+      header?: never
+      path?: never
+      cookie?: never
+    }
+    /**
+     * List domains
+     * @description By their hosts, without the default one.
+     *
+     *     Needs the role `owner`.
+     */
+    get: operations['listDomains']
+    put?: never
+    /**
+     * Make a domain
+     * @description Its links are its own: the same code may lead elsewhere on another domain. When this is answered, every server knows of it, which takes most of a second. A host that no domain has is answered with the links of the default domain.
+     *
+     *     Needs the role `owner`.
+     */
+    post: operations['createDomain']
+    delete?: never
+    options?: never
+    head?: never
+    patch?: never
+    trace?: never
+  }
+  '/domains/{host}': {
+    parameters: {
+      query?: never
+      header?: never
+      path?: never
+      cookie?: never
+    }
+    /**
+     * Read a domain
+     * @description Needs the role `owner`.
+     */
+    get: operations['readDomain']
+    put?: never
+    post?: never
+    /**
+     * Remove a domain
+     * @description It must not have a link: delete them first. Within a second its host is answered 404, and never with links of the default domain; it may be made again.
+     *
+     *     Needs the role `owner`.
+     */
+    delete: operations['deleteDomain']
+    options?: never
+    head?: never
+    /**
+     * Change a domain
+     * @description A merge patch: what it names is changed, the rest stays; `tenants` is replaced as a whole. A host stays as it is.
+     *
+     *     Needs the role `owner`.
+     */
+    patch: operations['changeDomain']
+    trace?: never
+  }
   '/limits': {
     parameters: {
       query?: never
@@ -70,7 +130,7 @@ export interface paths {
     }
     /**
      * List links
-     * @description The newest first. A tenant sees its own; the owner everybody's, or those of one `tenant`.
+     * @description A tenant sees its own; the owner everybody's, or those of one `tenant`. All filters that are given hold. One of them goes with the sorts `newest` and `oldest` however many links there are (`url` within one `tenant`), and so do `createdAfter` and `createdBefore`; the other sorts go without a filter. Whatever else is asked is answered within a short time or refused with 503, one request of a tenant at a time.
      *
      *     Needs the role `viewer`.
      */
@@ -78,7 +138,7 @@ export interface paths {
     put?: never
     /**
      * Make a link
-     * @description Without `code` it gets one of seven letters and digits. What is not said is as the tier of the tenant has it. A tenant may have a code again that it has deleted, or whose link has expired; to others it is taken until it is purged, 30 days later. With an `Idempotency-Key` the request may be repeated: for 24 hours it gets the same answer, and makes no second link.
+     * @description Without `code` it gets one of seven letters and digits. What is not said is as the tier of the tenant has it. A tenant may have a code again that it has deleted, or whose link has expired without an `expiredUrl`; to others it is taken until it is purged, 30 days later. With an `Idempotency-Key` the request may be repeated: for 24 hours it gets the same answer, and makes no second link.
      *
      *     Needs the role `editor`.
      */
@@ -114,7 +174,7 @@ export interface paths {
     head?: never
     /**
      * Change a link
-     * @description A merge patch: what it names is changed, the rest stays. `null` for `expiresAt` or `monthlyHits` means as the tier of the link's tenant has it. Every visitor sees the change within a second.
+     * @description A merge patch: what it names is changed, the rest stays. `null` for `expiresAt` or `monthlyHits` means as the tier of the link's tenant has it; for `startsAt`, `expiredUrl`, `title` or `note`, none. `tags` are all that it has then. Every visitor sees the change within a second.
      *
      *     Needs the role `editor`.
      */
@@ -183,6 +243,136 @@ export interface paths {
     options?: never
     head?: never
     patch?: never
+    trace?: never
+  }
+  '/session': {
+    parameters: {
+      query?: never
+      header?: never
+      path?: never
+      cookie?: never
+    }
+    /**
+     * Who is signed in
+     * @description Needs the role `viewer`.
+     */
+    get: operations['readSession']
+    put?: never
+    /**
+     * Sign in
+     * @description A browser exchanges a key for a cookie that no script can read, and may then do what the key may. It lives 8 hours after its last use, 7 days at most, and ends with its key. Writes by the cookie must come from a page of `PUBLIC_URL`. Needs https, or a `PUBLIC_URL` on this very machine.
+     *
+     *     Needs no key.
+     */
+    post: operations['signIn']
+    /**
+     * Sign out
+     * @description Within a second its cookie is refused everywhere, wherever it has been copied to.
+     *
+     *     Needs the role `viewer`.
+     */
+    delete: operations['signOut']
+    options?: never
+    head?: never
+    patch?: never
+    trace?: never
+  }
+  '/sessions': {
+    parameters: {
+      query?: never
+      header?: never
+      path?: never
+      cookie?: never
+    }
+    /**
+     * List the sessions of a key
+     * @description Of the key that asks, or that the session has come from. The newest first.
+     *
+     *     Needs the role `viewer`.
+     */
+    get: operations['listSessions']
+    put?: never
+    post?: never
+    /**
+     * End all sessions of a key
+     * @description This one among them. The key goes on.
+     *
+     *     Needs the role `viewer`.
+     */
+    delete: operations['endSessions']
+    options?: never
+    head?: never
+    patch?: never
+    trace?: never
+  }
+  '/sessions/{id}': {
+    parameters: {
+      query?: never
+      header?: never
+      path?: never
+      cookie?: never
+    }
+    get?: never
+    put?: never
+    post?: never
+    /**
+     * End a session of a key
+     * @description Needs the role `viewer`.
+     */
+    delete: operations['endSession']
+    options?: never
+    head?: never
+    patch?: never
+    trace?: never
+  }
+  '/tags': {
+    parameters: {
+      query?: never
+      header?: never
+      path?: never
+      cookie?: never
+    }
+    /**
+     * List tags
+     * @description All that the tenant has, in the order of the alphabet, and how many links each has.
+     *
+     *     Needs the role `viewer`.
+     */
+    get: operations['listTags']
+    put?: never
+    post?: never
+    delete?: never
+    options?: never
+    head?: never
+    patch?: never
+    trace?: never
+  }
+  '/tags/{tag}': {
+    parameters: {
+      query?: never
+      header?: never
+      path?: never
+      cookie?: never
+    }
+    get?: never
+    put?: never
+    post?: never
+    /**
+     * Delete a tag
+     * @description It is taken off all links that have it. The links stay.
+     *
+     *     Needs the role `editor`.
+     */
+    delete: operations['deleteTag']
+    options?: never
+    head?: never
+    /**
+     * Rename a tag
+     * @description All links that have it show the new name; their `revision` stays. If there is a tag of that name already, the two become one: links of many thousands are moved in steps, and while that lasts, some have the one and some the other.
+     *
+     *     Needs the role `editor`.
+     */
+    patch: operations['renameTag']
     trace?: never
   }
   '/tenants': {
@@ -351,14 +541,22 @@ export interface components {
        * @example spring
        */
       code: string
+      /**
+       * @description The host of its domain; null: the default one, of PUBLIC_URL.
+       * @example go.example.com
+       */
+      domain: string | null
       postgres: {
         /**
          * @description It knows that there is nothing.
          * @constant
          */
         absent?: true
+        expiredUrl?: string | null
         expiresAt?: string | null
+        forwardQuery?: boolean
         permanent?: boolean
+        startsAt?: string | null
         url?: string
         version?: number
       } | null
@@ -371,7 +569,9 @@ export interface components {
          */
         absent?: true
         cachedAt?: string | null
+        expiredUrl?: string | null
         expiresAt?: string | null
+        forwardQuery?: boolean
         /** @description null: it could not be asked. */
         holds: boolean | null
         /** @description Up to META_TTL_S old. */
@@ -385,6 +585,7 @@ export interface components {
         } | null
         permanent?: boolean
         problem?: string
+        startsAt?: string | null
         trusted: boolean
         ttlMs?: number
         url?: string
@@ -403,9 +604,12 @@ export interface components {
          */
         absent?: true
         ageMs: number
+        expiredUrl?: string | null
         expiresAt?: string | null
+        forwardQuery?: boolean
         fresh: boolean
         permanent?: boolean
+        startsAt?: string | null
         url?: string
         version?: number
         vouched: boolean
@@ -421,6 +625,43 @@ export interface components {
         clicks: number
       }[]
       total: number
+    }
+    Domain: {
+      /**
+       * Format: date-time
+       * @example 2030-01-31T12:00:00.000Z
+       */
+      createdAt: string
+      /** @example go.example.com */
+      host: string
+      notFoundUrl: string | null
+      rootUrl: string | null
+      /** @description Who may make links there, besides the owner. */
+      tenants: string[]
+      /**
+       * Format: date-time
+       * @example 2030-01-31T12:00:00.000Z
+       */
+      updatedAt: string
+    }
+    DomainChange: {
+      /**
+       * Format: uri
+       * @description Where a visitor is sent who asks for a link that is not there; null: to the usual 404.
+       * @example https://www.example.com/
+       */
+      notFoundUrl?: ((string | null) | null) | string | null
+      /**
+       * Format: uri
+       * @description Where its `/` leads; null: to a small page.
+       * @example https://www.example.com/
+       */
+      rootUrl?: ((string | null) | null) | string | null
+      /** @description Who may make links there, besides the owner. */
+      tenants?: string[]
+    }
+    Domains: {
+      items: components['schemas']['Domain'][]
     }
     Hits: {
       limit: number | null
@@ -445,6 +686,11 @@ export interface components {
        * @example spring
        */
       code: string
+      /**
+       * @description The host of its domain; null: the default one, of PUBLIC_URL.
+       * @example go.example.com
+       */
+      domain: string | null
       version: number
     }
     Invalidation: {
@@ -453,6 +699,11 @@ export interface components {
        * @example spring
        */
       code: string
+      /**
+       * @description The host of a further domain; by default, PUBLIC_URL's.
+       * @example go.example.com
+       */
+      domain?: string
     }
     Key: {
       /**
@@ -500,46 +751,130 @@ export interface components {
        * @example 2030-01-31T12:00:00.000Z
        */
       createdAt: string
+      /** @description The name of the key that made it. */
+      createdBy: string | null
+      /**
+       * @description The host of its domain; null: the default one, of PUBLIC_URL.
+       * @example go.example.com
+       */
+      domain: string | null
       /** @description false: visitors are answered 404. */
       enabled: boolean
-      /** @description From then on visitors are answered 404; null: never. */
+      /** @description Where it leads when it has ended, or the month's hits are used up; null: nowhere. */
+      expiredUrl: string | null
+      /** @description From then on visitors are sent to `expiredUrl`, or answered 404; null: never. */
       expiresAt: string | null
+      /** @description true: what a visitor's query says is added to `url`. */
+      forwardQuery: boolean
+      /** @description Visitors are asked for a password first. */
+      hasPassword: boolean
       /** @description How often it redirects in a calendar month (UTC); null: without a limit. */
       monthlyHits: number | null
+      note: string | null
       /** @description Visitors are answered 301, and may remember it for 90 seconds; else 302. */
       permanent: boolean
+      /** @description How often title, note or tags were changed. */
+      revision: number
+      /** @description The first that fits says where a visitor is led; `url`, where all others are. */
+      rules: {
+        url: string
+        when: {
+          /**
+           * Format: date-time
+           * @example 2030-01-31T12:00:00.000Z
+           */
+          after?: string
+          /**
+           * Format: date-time
+           * @example 2030-01-31T12:00:00.000Z
+           */
+          before?: string
+          /** @enum {string} */
+          device?: 'mobile' | 'tablet' | 'desktop'
+          language?: string
+          /** @enum {string} */
+          os?: 'android' | 'ios' | 'windows' | 'macos' | 'linux' | 'chromeos'
+          query?: {
+            [key: string]: string
+          }
+        }
+      }[]
       /**
        * Format: uri
        * @example https://go.example.org/spring
        */
       shortUrl: string
+      /** @description Until then visitors are answered 404; null: from the start. */
+      startsAt: string | null
+      /**
+       * @description What it is now, by its dates and `enabled`.
+       * @enum {string}
+       */
+      state: 'active' | 'scheduled' | 'expired' | 'disabled'
+      /**
+       * @example [
+       *       "Spring"
+       *     ]
+       */
+      tags: string[]
       /**
        * @description The id of a tenant.
        * @example acme
        */
       tenant: string
+      title: string | null
       /**
        * Format: date-time
+       * @description When any of it was changed last.
        * @example 2030-01-31T12:00:00.000Z
        */
       updatedAt: string
       /**
-       * @description Where it leads, exactly as visitors are sent there: as browsers write URLs (WHATWG), in ASCII.
+       * @description Where it leads, exactly as visitors are sent there: as browsers write URLs (WHATWG), in ASCII. null: whoever knows the password is led there.
        * @example https://example.org/a/long/address
        */
-      url: string
-      /** @description A change makes it larger. */
+      url: string | null
+      /** @description A change of what visitors notice makes it larger. */
       version: number
     }
     LinkChange: {
       /** @description false: visitors are answered 404. */
       enabled?: boolean
+      /**
+       * @description Where it leads from `expiresAt` on, and while the month's hits are used up; such a visit is no hit and no click. null: nowhere.
+       * @example https://example.org/over
+       */
+      expiredUrl?: string | null
       /** @description When it ends, in the future, at most as late as the tenant's tier has it; null: as late. */
       expiresAt?: string | null
+      /** @description true: what a visitor's query says is added to `url`, before its fragment; a name that both have is the visitor's. false: a query is ignored. */
+      forwardQuery?: boolean
       /** @description Hits in a calendar month, at most as many as the tenant's tier has; null: as many. */
       monthlyHits?: number | null
+      /** @description For the team: nobody else sees it. */
+      note?: string | null
+      /** @description Visitors are asked for it. It is never shown again, and neither is `url` as long as it is there; null: none. */
+      password?: string | null
       /** @description true: visitors are answered 301, else 302. */
       permanent?: boolean
+      /** @description Tried in their order; the first that fits says where a visitor is led, and `url` where all others are. Their URLs have together at most 8192 characters. null or []: none. */
+      rules?:
+        | {
+            /**
+             * Format: uri
+             * @description As the `url` of a link.
+             * @example https://apps.apple.com/app/id1
+             */
+            url: string
+            when: components['schemas']['When']
+          }[]
+        | null
+      /** @description When it begins: until then visitors are answered 404. Before `expiresAt`; null: at once. */
+      startsAt?: string | null
+      /** @description Those that do not exist yet are made. */
+      tags?: string[]
+      /** @description What people call it; null: nothing. */
+      title?: string | null
       /**
        * Format: uri
        * @description Where it leads: http or https, and not to QuickLink's own host.
@@ -551,6 +886,24 @@ export interface components {
       items: components['schemas']['Link'][]
       /** @description Where the next page begins; null on the last one. */
       nextCursor: string | null
+    }
+    NewDomain: {
+      /** @description What its short URLs have as their host: a name, of which letters beyond ASCII become `xn--…`. */
+      host: string
+      /**
+       * Format: uri
+       * @description Where a visitor is sent who asks for a link that is not there; null: to the usual 404.
+       * @example https://www.example.com/
+       */
+      notFoundUrl?: ((string | null) | null) | string | null
+      /**
+       * Format: uri
+       * @description Where its `/` leads; null: to a small page.
+       * @example https://www.example.com/
+       */
+      rootUrl?: ((string | null) | null) | string | null
+      /** @description Who may make links there, besides the owner. */
+      tenants?: string[]
     }
     NewKey: {
       /** @description When it ends, in the future; null: never. */
@@ -572,20 +925,58 @@ export interface components {
        * @example spring
        */
       code?: string
+      /**
+       * @description The host of a further domain; by default, PUBLIC_URL's.
+       * @example go.example.com
+       */
+      domain?: string
       /** @description false: visitors are answered 404. */
       enabled?: boolean
+      /**
+       * @description Where it leads from `expiresAt` on, and while the month's hits are used up; such a visit is no hit and no click. null: nowhere.
+       * @example https://example.org/over
+       */
+      expiredUrl?: string | null
       /** @description When it ends, in the future, at most as late as the tenant's tier has it; null: as late. */
       expiresAt?: string | null
+      /** @description true: what a visitor's query says is added to `url`, before its fragment; a name that both have is the visitor's. false: a query is ignored. */
+      forwardQuery?: boolean
       /** @description Hits in a calendar month, at most as many as the tenant's tier has; null: as many. */
       monthlyHits?: number | null
+      /** @description For the team: nobody else sees it. */
+      note?: string | null
+      /** @description Visitors are asked for it. It is never shown again, and neither is `url` as long as it is there; null: none. */
+      password?: string | null
       /** @description true: visitors are answered 301, else 302. */
       permanent?: boolean
+      /** @description Tried in their order; the first that fits says where a visitor is led, and `url` where all others are. Their URLs have together at most 8192 characters. null or []: none. */
+      rules?:
+        | {
+            /**
+             * Format: uri
+             * @description As the `url` of a link.
+             * @example https://apps.apple.com/app/id1
+             */
+            url: string
+            when: components['schemas']['When']
+          }[]
+        | null
+      /** @description When it begins: until then visitors are answered 404. Before `expiresAt`; null: at once. */
+      startsAt?: string | null
+      /** @description Those that do not exist yet are made. */
+      tags?: string[]
+      /** @description What people call it; null: nothing. */
+      title?: string | null
       /**
        * Format: uri
        * @description Where it leads: http or https, and not to QuickLink's own host.
        * @example https://example.org/a/long/address
        */
       url: string
+    }
+    NewSession: {
+      /** @description A key of a tenant, or of the owner. */
+      key: string
     }
     NewTenant: {
       /** @example acme */
@@ -597,6 +988,8 @@ export interface components {
        * @example Acme
        */
       name: string
+      /** @description Whether the address of a link with `+` behind it is a page that shows where it leads. */
+      preview?: boolean
       /**
        * @description What it may use.
        * @enum {string}
@@ -632,6 +1025,80 @@ export interface components {
     QuotaSyncs: {
       items: components['schemas']['QuotaSync'][]
     }
+    Session: {
+      /**
+       * Format: date-time
+       * @example 2030-01-31T12:00:00.000Z
+       */
+      createdAt: string
+      /**
+       * Format: date-time
+       * @description When it ends if it is not used again.
+       * @example 2030-01-31T12:00:00.000Z
+       */
+      endsAt: string
+      /**
+       * @description It is no secret.
+       * @example session_5Kd2vXgWm1Qz
+       */
+      id: string
+      keyName: string
+      /** @enum {string} */
+      role: 'viewer' | 'editor' | 'admin' | 'owner'
+      /**
+       * @description The id of a tenant.
+       * @example acme
+       */
+      tenant: string
+      /**
+       * Format: date-time
+       * @description Its last request, up to a minute ago.
+       * @example 2030-01-31T12:00:00.000Z
+       */
+      usedAt: string
+    }
+    Sessions: {
+      items: {
+        /**
+         * Format: date-time
+         * @example 2030-01-31T12:00:00.000Z
+         */
+        createdAt: string
+        /** @description It asks for this list. */
+        current: boolean
+        /**
+         * Format: date-time
+         * @description When it ends if it is not used again.
+         * @example 2030-01-31T12:00:00.000Z
+         */
+        endsAt: string
+        /**
+         * @description It is no secret.
+         * @example session_5Kd2vXgWm1Qz
+         */
+        id: string
+        /**
+         * Format: date-time
+         * @description Its last request, up to a minute ago.
+         * @example 2030-01-31T12:00:00.000Z
+         */
+        usedAt: string
+      }[]
+    }
+    Tag: {
+      links: number
+      tag: string
+    }
+    TagChange: {
+      /**
+       * @description Without a comma or a bar. Upper and lower case are the same tag.
+       * @example Spring
+       */
+      name: string
+    }
+    Tags: {
+      items: components['schemas']['Tag'][]
+    }
     Tenant: {
       /**
        * Format: date-time
@@ -645,6 +1112,7 @@ export interface components {
       id: string
       linkQuota: number | null
       name: string
+      preview: boolean
       /** @enum {string} */
       tier: 'standard' | 'plus' | 'unlimited'
       /**
@@ -661,6 +1129,8 @@ export interface components {
        * @example Acme
        */
       name?: string
+      /** @description Whether the address of a link with `+` behind it is a page that shows where it leads. */
+      preview?: boolean
       /**
        * @description What it may use.
        * @enum {string}
@@ -712,6 +1182,39 @@ export interface components {
       /** @enum {string} */
       tier: 'standard' | 'plus' | 'unlimited'
     }
+    /** @description All that it names has to be so. */
+    When: {
+      /**
+       * Format: date-time
+       * @description From this second on.
+       * @example 2030-01-31T12:00:00.000Z
+       */
+      after?: string
+      /**
+       * Format: date-time
+       * @description Until this second.
+       * @example 2030-01-31T12:00:00.000Z
+       */
+      before?: string
+      /** @enum {string} */
+      device?: 'mobile' | 'tablet' | 'desktop'
+      /**
+       * @description The visitor's first choice; `de` is also `de-CH`.
+       * @example de
+       */
+      language?: string
+      /** @enum {string} */
+      os?: 'android' | 'ios' | 'windows' | 'macos' | 'linux' | 'chromeos'
+      /**
+       * @description What the short URL is asked for with, each name with this value.
+       * @example {
+       *       "from": "poster"
+       *     }
+       */
+      query?: {
+        [key: string]: string
+      }
+    }
   }
   responses: never
   parameters: never
@@ -727,6 +1230,8 @@ export interface components {
     'RateLimit-Policy': string
     /** @description Seconds to wait. */
     'Retry-After': string
+    /** @description The cookie of the session. */
+    'Set-Cookie': string
     /** @description How to give a key. */
     'WWW-Authenticate': string
   }
@@ -736,7 +1241,9 @@ export type $defs = Record<string, never>
 export interface operations {
   readCache: {
     parameters: {
-      query?: never
+      query?: {
+        domain?: string
+      }
       header?: never
       path: {
         /** @description The code of a link. */
@@ -976,6 +1483,620 @@ export interface operations {
       }
     }
   }
+  listDomains: {
+    parameters: {
+      query?: never
+      header?: never
+      path?: never
+      cookie?: never
+    }
+    requestBody?: never
+    responses: {
+      /** @description The domains. */
+      200: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/json': components['schemas']['Domains']
+        }
+      }
+      /** @description `invalid`: The request is not valid. */
+      400: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'invalid'
+          }
+        }
+      }
+      /** @description `unauthorized`: A valid API key is needed. */
+      401: {
+        headers: {
+          'WWW-Authenticate': components['headers']['WWW-Authenticate']
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'unauthorized'
+          }
+        }
+      }
+      /** @description `forbidden`: This key may not do that. */
+      403: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'forbidden'
+          }
+        }
+      }
+      /** @description `rate_limited`: Too many requests. */
+      429: {
+        headers: {
+          RateLimit: components['headers']['RateLimit']
+          'RateLimit-Policy': components['headers']['RateLimit-Policy']
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'rate_limited'
+          }
+        }
+      }
+      /** @description `internal`: Something went wrong. */
+      500: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'internal'
+          }
+        }
+      }
+      /** @description `unavailable`: Temporarily unavailable. */
+      503: {
+        headers: {
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'unavailable'
+          }
+        }
+      }
+    }
+  }
+  createDomain: {
+    parameters: {
+      query?: never
+      header?: never
+      path?: never
+      cookie?: never
+    }
+    requestBody: {
+      content: {
+        /**
+         * @example {
+         *       "host": "go.example.com",
+         *       "tenants": []
+         *     }
+         */
+        'application/json': components['schemas']['NewDomain']
+      }
+    }
+    responses: {
+      /** @description The domain. */
+      201: {
+        headers: {
+          Location: components['headers']['Location']
+          [name: string]: unknown
+        }
+        content: {
+          'application/json': components['schemas']['Domain']
+        }
+      }
+      /** @description `invalid`: The request is not valid. */
+      400: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'invalid'
+          }
+        }
+      }
+      /** @description `unauthorized`: A valid API key is needed. */
+      401: {
+        headers: {
+          'WWW-Authenticate': components['headers']['WWW-Authenticate']
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'unauthorized'
+          }
+        }
+      }
+      /** @description `forbidden`: This key may not do that. */
+      403: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'forbidden'
+          }
+        }
+      }
+      /** @description `not_found`: There is nothing here. */
+      404: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'not_found'
+          }
+        }
+      }
+      /** @description `conflict`: This clashes with what exists. */
+      409: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'conflict'
+          }
+        }
+      }
+      /** @description `too_large`: The request is too large. */
+      413: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'too_large'
+          }
+        }
+      }
+      /** @description `rate_limited`: Too many requests. */
+      429: {
+        headers: {
+          RateLimit: components['headers']['RateLimit']
+          'RateLimit-Policy': components['headers']['RateLimit-Policy']
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'rate_limited'
+          }
+        }
+      }
+      /** @description `internal`: Something went wrong. */
+      500: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'internal'
+          }
+        }
+      }
+      /** @description `unavailable`: Temporarily unavailable. */
+      503: {
+        headers: {
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'unavailable'
+          }
+        }
+      }
+    }
+  }
+  readDomain: {
+    parameters: {
+      query?: never
+      header?: never
+      path: {
+        /** @description The host of a domain. */
+        host: string
+      }
+      cookie?: never
+    }
+    requestBody?: never
+    responses: {
+      /** @description The domain. */
+      200: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/json': components['schemas']['Domain']
+        }
+      }
+      /** @description `invalid`: The request is not valid. */
+      400: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'invalid'
+          }
+        }
+      }
+      /** @description `unauthorized`: A valid API key is needed. */
+      401: {
+        headers: {
+          'WWW-Authenticate': components['headers']['WWW-Authenticate']
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'unauthorized'
+          }
+        }
+      }
+      /** @description `forbidden`: This key may not do that. */
+      403: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'forbidden'
+          }
+        }
+      }
+      /** @description `not_found`: There is nothing here. */
+      404: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'not_found'
+          }
+        }
+      }
+      /** @description `rate_limited`: Too many requests. */
+      429: {
+        headers: {
+          RateLimit: components['headers']['RateLimit']
+          'RateLimit-Policy': components['headers']['RateLimit-Policy']
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'rate_limited'
+          }
+        }
+      }
+      /** @description `internal`: Something went wrong. */
+      500: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'internal'
+          }
+        }
+      }
+      /** @description `unavailable`: Temporarily unavailable. */
+      503: {
+        headers: {
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'unavailable'
+          }
+        }
+      }
+    }
+  }
+  deleteDomain: {
+    parameters: {
+      query?: never
+      header?: never
+      path: {
+        /** @description The host of a domain. */
+        host: string
+      }
+      cookie?: never
+    }
+    requestBody?: never
+    responses: {
+      /** @description It is removed. */
+      204: {
+        headers: {
+          [name: string]: unknown
+        }
+        content?: never
+      }
+      /** @description `invalid`: The request is not valid. */
+      400: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'invalid'
+          }
+        }
+      }
+      /** @description `unauthorized`: A valid API key is needed. */
+      401: {
+        headers: {
+          'WWW-Authenticate': components['headers']['WWW-Authenticate']
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'unauthorized'
+          }
+        }
+      }
+      /** @description `forbidden`: This key may not do that. */
+      403: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'forbidden'
+          }
+        }
+      }
+      /** @description `not_found`: There is nothing here. */
+      404: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'not_found'
+          }
+        }
+      }
+      /** @description `conflict`: This clashes with what exists. */
+      409: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'conflict'
+          }
+        }
+      }
+      /** @description `rate_limited`: Too many requests. */
+      429: {
+        headers: {
+          RateLimit: components['headers']['RateLimit']
+          'RateLimit-Policy': components['headers']['RateLimit-Policy']
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'rate_limited'
+          }
+        }
+      }
+      /** @description `internal`: Something went wrong. */
+      500: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'internal'
+          }
+        }
+      }
+      /** @description `unavailable`: Temporarily unavailable. */
+      503: {
+        headers: {
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'unavailable'
+          }
+        }
+      }
+    }
+  }
+  changeDomain: {
+    parameters: {
+      query?: never
+      header?: never
+      path: {
+        /** @description The host of a domain. */
+        host: string
+      }
+      cookie?: never
+    }
+    requestBody: {
+      content: {
+        /**
+         * @example {
+         *       "notFoundUrl": "https://www.example.com/"
+         *     }
+         */
+        'application/json': components['schemas']['DomainChange']
+        /**
+         * @example {
+         *       "notFoundUrl": "https://www.example.com/"
+         *     }
+         */
+        'application/merge-patch+json': components['schemas']['DomainChange']
+      }
+    }
+    responses: {
+      /** @description The domain as it is now. */
+      200: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/json': components['schemas']['Domain']
+        }
+      }
+      /** @description `invalid`: The request is not valid. */
+      400: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'invalid'
+          }
+        }
+      }
+      /** @description `unauthorized`: A valid API key is needed. */
+      401: {
+        headers: {
+          'WWW-Authenticate': components['headers']['WWW-Authenticate']
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'unauthorized'
+          }
+        }
+      }
+      /** @description `forbidden`: This key may not do that. */
+      403: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'forbidden'
+          }
+        }
+      }
+      /** @description `not_found`: There is nothing here. */
+      404: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'not_found'
+          }
+        }
+      }
+      /** @description `too_large`: The request is too large. */
+      413: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'too_large'
+          }
+        }
+      }
+      /** @description `rate_limited`: Too many requests. */
+      429: {
+        headers: {
+          RateLimit: components['headers']['RateLimit']
+          'RateLimit-Policy': components['headers']['RateLimit-Policy']
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'rate_limited'
+          }
+        }
+      }
+      /** @description `internal`: Something went wrong. */
+      500: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'internal'
+          }
+        }
+      }
+      /** @description `unavailable`: Temporarily unavailable. */
+      503: {
+        headers: {
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'unavailable'
+          }
+        }
+      }
+    }
+  }
   readLimits: {
     parameters: {
       query?: never
@@ -1064,16 +2185,32 @@ export interface operations {
   listLinks: {
     parameters: {
       query?: {
+        /** @description Only those that were created then or later. */
+        createdAfter?: string
+        /** @description Only those that were created earlier. */
+        createdBefore?: string
+        /** @description Only those that were made by a key of this name. */
+        createdBy?: string
         /** @description `nextCursor` of the page before. It fits its own list only. */
         cursor?: string
+        /** @description Of one domain; the default one by PUBLIC_URL's host. */
+        domain?: string
         /** @description Only those that are, or are not. */
         enabled?: boolean
         /** @description How many items a page has at most. */
         limit?: number
-        /** @description A part of the code, or of the first 500 characters of the URL, without regard to case. On a database without pg_trgm, their beginning. */
+        /** @description A part of the code, of the first 500 characters of the URL, or of the title, without regard to case. On a database without pg_trgm, their beginning. */
         q?: string
+        /** @description `newest` and `oldest` by when they were created, `updated` by when they were changed last, `clicks` by how often they were followed until they were counted last, a minute ago or, among very many links, up to half an hour: a link that moves meanwhile may come twice in a list, or not at all. */
+        sort?: 'newest' | 'oldest' | 'updated' | 'clicks'
+        /** @description Only those that are in this state now. */
+        state?: 'active' | 'scheduled' | 'expired' | 'disabled'
+        /** @description Only those that have this tag. */
+        tag?: string
         /** @description Whose links. Others than its own only the owner may list. */
         tenant?: string
+        /** @description Only those that lead exactly there. */
+        url?: string
       }
       header?: never
       path?: never
@@ -1127,6 +2264,18 @@ export interface operations {
           }
         }
       }
+      /** @description `not_found`: There is nothing here. */
+      404: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'not_found'
+          }
+        }
+      }
       /** @description `rate_limited`: Too many requests. */
       429: {
         headers: {
@@ -1171,7 +2320,10 @@ export interface operations {
   }
   createLink: {
     parameters: {
-      query?: never
+      query?: {
+        /** @description With `return`, the newest plain link of the tenant to this URL is answered, if there is one, as it is: enabled, on this domain, with the tier's own end and hits, and nothing else that says when or where it leads. Two requests at the same moment may make two. */
+        onExisting?: 'return'
+      }
       header?: {
         /** @description Makes it safe to repeat the request. Another body under the same key is 409. */
         'Idempotency-Key'?: string
@@ -1191,6 +2343,17 @@ export interface operations {
       }
     }
     responses: {
+      /** @description With `onExisting=return`: the link that was there. */
+      200: {
+        headers: {
+          ETag: components['headers']['ETag']
+          Location: components['headers']['Location']
+          [name: string]: unknown
+        }
+        content: {
+          'application/json': components['schemas']['Link']
+        }
+      }
       /** @description The link. */
       201: {
         headers: {
@@ -1319,7 +2482,9 @@ export interface operations {
   }
   readLink: {
     parameters: {
-      query?: never
+      query?: {
+        domain?: string
+      }
       header?: never
       path: {
         /** @description The code of a link. */
@@ -1420,7 +2585,9 @@ export interface operations {
   }
   deleteLink: {
     parameters: {
-      query?: never
+      query?: {
+        domain?: string
+      }
       header?: {
         /** @description The `ETag` that you have read: if the link has changed since, nothing is done, and the answer is 412. */
         'If-Match'?: string
@@ -1545,7 +2712,9 @@ export interface operations {
   }
   changeLink: {
     parameters: {
-      query?: never
+      query?: {
+        domain?: string
+      }
       header?: {
         /** @description The `ETag` that you have read: if the link has changed since, nothing is done, and the answer is 412. */
         'If-Match'?: string
@@ -1632,6 +2801,18 @@ export interface operations {
           }
         }
       }
+      /** @description `conflict`: This clashes with what exists. */
+      409: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'conflict'
+          }
+        }
+      }
       /** @description `precondition_failed`: This has changed since it was read. */
       412: {
         headers: {
@@ -1702,6 +2883,7 @@ export interface operations {
     parameters: {
       query?: {
         by?: 'hour' | 'day'
+        domain?: string
         /** @description By default 30 days before `to`. */
         from?: string
         /** @description By default now. */
@@ -1806,7 +2988,9 @@ export interface operations {
   }
   readHits: {
     parameters: {
-      query?: never
+      query?: {
+        domain?: string
+      }
       header?: never
       path: {
         /** @description The code of a link. */
@@ -1956,6 +3140,975 @@ export interface operations {
           'application/problem+json': components['schemas']['Problem'] & {
             /** @enum {unknown} */
             code?: 'forbidden'
+          }
+        }
+      }
+      /** @description `rate_limited`: Too many requests. */
+      429: {
+        headers: {
+          RateLimit: components['headers']['RateLimit']
+          'RateLimit-Policy': components['headers']['RateLimit-Policy']
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'rate_limited'
+          }
+        }
+      }
+      /** @description `internal`: Something went wrong. */
+      500: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'internal'
+          }
+        }
+      }
+      /** @description `unavailable`: Temporarily unavailable. */
+      503: {
+        headers: {
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'unavailable'
+          }
+        }
+      }
+    }
+  }
+  readSession: {
+    parameters: {
+      query?: never
+      header?: never
+      path?: never
+      cookie?: never
+    }
+    requestBody?: never
+    responses: {
+      /** @description The session that asks. */
+      200: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/json': components['schemas']['Session']
+        }
+      }
+      /** @description `invalid`: The request is not valid. */
+      400: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'invalid'
+          }
+        }
+      }
+      /** @description `unauthorized`: A valid API key is needed. */
+      401: {
+        headers: {
+          'WWW-Authenticate': components['headers']['WWW-Authenticate']
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'unauthorized'
+          }
+        }
+      }
+      /** @description `not_found`: There is nothing here. */
+      404: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'not_found'
+          }
+        }
+      }
+      /** @description `rate_limited`: Too many requests. */
+      429: {
+        headers: {
+          RateLimit: components['headers']['RateLimit']
+          'RateLimit-Policy': components['headers']['RateLimit-Policy']
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'rate_limited'
+          }
+        }
+      }
+      /** @description `internal`: Something went wrong. */
+      500: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'internal'
+          }
+        }
+      }
+      /** @description `unavailable`: Temporarily unavailable. */
+      503: {
+        headers: {
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'unavailable'
+          }
+        }
+      }
+    }
+  }
+  signIn: {
+    parameters: {
+      query?: never
+      header?: never
+      path?: never
+      cookie?: never
+    }
+    requestBody: {
+      content: {
+        /**
+         * @example {
+         *       "key": "ql_…"
+         *     }
+         */
+        'application/json': components['schemas']['NewSession']
+      }
+    }
+    responses: {
+      /** @description The session; its cookie is set. */
+      201: {
+        headers: {
+          'Set-Cookie': components['headers']['Set-Cookie']
+          [name: string]: unknown
+        }
+        content: {
+          'application/json': components['schemas']['Session']
+        }
+      }
+      /** @description `invalid`: The request is not valid. */
+      400: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'invalid'
+          }
+        }
+      }
+      /** @description `unauthorized`: A valid API key is needed. */
+      401: {
+        headers: {
+          'WWW-Authenticate': components['headers']['WWW-Authenticate']
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'unauthorized'
+          }
+        }
+      }
+      /** @description `forbidden`: This key may not do that. */
+      403: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'forbidden'
+          }
+        }
+      }
+      /** @description `too_large`: The request is too large. */
+      413: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'too_large'
+          }
+        }
+      }
+      /** @description `rate_limited`: Too many requests. */
+      429: {
+        headers: {
+          RateLimit: components['headers']['RateLimit']
+          'RateLimit-Policy': components['headers']['RateLimit-Policy']
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'rate_limited'
+          }
+        }
+      }
+      /** @description `internal`: Something went wrong. */
+      500: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'internal'
+          }
+        }
+      }
+      /** @description `unavailable`: Temporarily unavailable. */
+      503: {
+        headers: {
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'unavailable'
+          }
+        }
+      }
+    }
+  }
+  signOut: {
+    parameters: {
+      query?: never
+      header?: never
+      path?: never
+      cookie?: never
+    }
+    requestBody?: never
+    responses: {
+      /** @description It has ended. */
+      204: {
+        headers: {
+          'Set-Cookie': components['headers']['Set-Cookie']
+          [name: string]: unknown
+        }
+        content?: never
+      }
+      /** @description `invalid`: The request is not valid. */
+      400: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'invalid'
+          }
+        }
+      }
+      /** @description `unauthorized`: A valid API key is needed. */
+      401: {
+        headers: {
+          'WWW-Authenticate': components['headers']['WWW-Authenticate']
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'unauthorized'
+          }
+        }
+      }
+      /** @description `forbidden`: This key may not do that. */
+      403: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'forbidden'
+          }
+        }
+      }
+      /** @description `not_found`: There is nothing here. */
+      404: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'not_found'
+          }
+        }
+      }
+      /** @description `rate_limited`: Too many requests. */
+      429: {
+        headers: {
+          RateLimit: components['headers']['RateLimit']
+          'RateLimit-Policy': components['headers']['RateLimit-Policy']
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'rate_limited'
+          }
+        }
+      }
+      /** @description `internal`: Something went wrong. */
+      500: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'internal'
+          }
+        }
+      }
+      /** @description `unavailable`: Temporarily unavailable. */
+      503: {
+        headers: {
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'unavailable'
+          }
+        }
+      }
+    }
+  }
+  listSessions: {
+    parameters: {
+      query?: never
+      header?: never
+      path?: never
+      cookie?: never
+    }
+    requestBody?: never
+    responses: {
+      /** @description Those that live. */
+      200: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/json': components['schemas']['Sessions']
+        }
+      }
+      /** @description `invalid`: The request is not valid. */
+      400: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'invalid'
+          }
+        }
+      }
+      /** @description `unauthorized`: A valid API key is needed. */
+      401: {
+        headers: {
+          'WWW-Authenticate': components['headers']['WWW-Authenticate']
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'unauthorized'
+          }
+        }
+      }
+      /** @description `rate_limited`: Too many requests. */
+      429: {
+        headers: {
+          RateLimit: components['headers']['RateLimit']
+          'RateLimit-Policy': components['headers']['RateLimit-Policy']
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'rate_limited'
+          }
+        }
+      }
+      /** @description `internal`: Something went wrong. */
+      500: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'internal'
+          }
+        }
+      }
+      /** @description `unavailable`: Temporarily unavailable. */
+      503: {
+        headers: {
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'unavailable'
+          }
+        }
+      }
+    }
+  }
+  endSessions: {
+    parameters: {
+      query?: never
+      header?: never
+      path?: never
+      cookie?: never
+    }
+    requestBody?: never
+    responses: {
+      /** @description They have ended. */
+      204: {
+        headers: {
+          [name: string]: unknown
+        }
+        content?: never
+      }
+      /** @description `invalid`: The request is not valid. */
+      400: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'invalid'
+          }
+        }
+      }
+      /** @description `unauthorized`: A valid API key is needed. */
+      401: {
+        headers: {
+          'WWW-Authenticate': components['headers']['WWW-Authenticate']
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'unauthorized'
+          }
+        }
+      }
+      /** @description `forbidden`: This key may not do that. */
+      403: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'forbidden'
+          }
+        }
+      }
+      /** @description `rate_limited`: Too many requests. */
+      429: {
+        headers: {
+          RateLimit: components['headers']['RateLimit']
+          'RateLimit-Policy': components['headers']['RateLimit-Policy']
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'rate_limited'
+          }
+        }
+      }
+      /** @description `internal`: Something went wrong. */
+      500: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'internal'
+          }
+        }
+      }
+      /** @description `unavailable`: Temporarily unavailable. */
+      503: {
+        headers: {
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'unavailable'
+          }
+        }
+      }
+    }
+  }
+  endSession: {
+    parameters: {
+      query?: never
+      header?: never
+      path: {
+        /** @description The id of a session. */
+        id: string
+      }
+      cookie?: never
+    }
+    requestBody?: never
+    responses: {
+      /** @description It has ended. */
+      204: {
+        headers: {
+          [name: string]: unknown
+        }
+        content?: never
+      }
+      /** @description `invalid`: The request is not valid. */
+      400: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'invalid'
+          }
+        }
+      }
+      /** @description `unauthorized`: A valid API key is needed. */
+      401: {
+        headers: {
+          'WWW-Authenticate': components['headers']['WWW-Authenticate']
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'unauthorized'
+          }
+        }
+      }
+      /** @description `forbidden`: This key may not do that. */
+      403: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'forbidden'
+          }
+        }
+      }
+      /** @description `not_found`: There is nothing here. */
+      404: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'not_found'
+          }
+        }
+      }
+      /** @description `rate_limited`: Too many requests. */
+      429: {
+        headers: {
+          RateLimit: components['headers']['RateLimit']
+          'RateLimit-Policy': components['headers']['RateLimit-Policy']
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'rate_limited'
+          }
+        }
+      }
+      /** @description `internal`: Something went wrong. */
+      500: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'internal'
+          }
+        }
+      }
+      /** @description `unavailable`: Temporarily unavailable. */
+      503: {
+        headers: {
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'unavailable'
+          }
+        }
+      }
+    }
+  }
+  listTags: {
+    parameters: {
+      query?: {
+        /** @description Whose tags. Others than one's own only the owner may ask for. */
+        tenant?: string
+      }
+      header?: never
+      path?: never
+      cookie?: never
+    }
+    requestBody?: never
+    responses: {
+      /** @description The tags. */
+      200: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/json': components['schemas']['Tags']
+        }
+      }
+      /** @description `invalid`: The request is not valid. */
+      400: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'invalid'
+          }
+        }
+      }
+      /** @description `unauthorized`: A valid API key is needed. */
+      401: {
+        headers: {
+          'WWW-Authenticate': components['headers']['WWW-Authenticate']
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'unauthorized'
+          }
+        }
+      }
+      /** @description `forbidden`: This key may not do that. */
+      403: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'forbidden'
+          }
+        }
+      }
+      /** @description `rate_limited`: Too many requests. */
+      429: {
+        headers: {
+          RateLimit: components['headers']['RateLimit']
+          'RateLimit-Policy': components['headers']['RateLimit-Policy']
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'rate_limited'
+          }
+        }
+      }
+      /** @description `internal`: Something went wrong. */
+      500: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'internal'
+          }
+        }
+      }
+      /** @description `unavailable`: Temporarily unavailable. */
+      503: {
+        headers: {
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'unavailable'
+          }
+        }
+      }
+    }
+  }
+  deleteTag: {
+    parameters: {
+      query?: {
+        /** @description Whose tags. Others than one's own only the owner may ask for. */
+        tenant?: string
+      }
+      header?: never
+      path: {
+        /** @description The name of a tag, in any case. */
+        tag: string
+      }
+      cookie?: never
+    }
+    requestBody?: never
+    responses: {
+      /** @description It is deleted. */
+      204: {
+        headers: {
+          [name: string]: unknown
+        }
+        content?: never
+      }
+      /** @description `invalid`: The request is not valid. */
+      400: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'invalid'
+          }
+        }
+      }
+      /** @description `unauthorized`: A valid API key is needed. */
+      401: {
+        headers: {
+          'WWW-Authenticate': components['headers']['WWW-Authenticate']
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'unauthorized'
+          }
+        }
+      }
+      /** @description `forbidden`: This key may not do that. */
+      403: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'forbidden'
+          }
+        }
+      }
+      /** @description `not_found`: There is nothing here. */
+      404: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'not_found'
+          }
+        }
+      }
+      /** @description `rate_limited`: Too many requests. */
+      429: {
+        headers: {
+          RateLimit: components['headers']['RateLimit']
+          'RateLimit-Policy': components['headers']['RateLimit-Policy']
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'rate_limited'
+          }
+        }
+      }
+      /** @description `internal`: Something went wrong. */
+      500: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'internal'
+          }
+        }
+      }
+      /** @description `unavailable`: Temporarily unavailable. */
+      503: {
+        headers: {
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'unavailable'
+          }
+        }
+      }
+    }
+  }
+  renameTag: {
+    parameters: {
+      query?: {
+        /** @description Whose tags. Others than one's own only the owner may ask for. */
+        tenant?: string
+      }
+      header?: never
+      path: {
+        /** @description The name of a tag, in any case. */
+        tag: string
+      }
+      cookie?: never
+    }
+    requestBody: {
+      content: {
+        /**
+         * @example {
+         *       "name": "Summer"
+         *     }
+         */
+        'application/json': components['schemas']['TagChange']
+        /**
+         * @example {
+         *       "name": "Summer"
+         *     }
+         */
+        'application/merge-patch+json': components['schemas']['TagChange']
+      }
+    }
+    responses: {
+      /** @description The tag as it is now. */
+      200: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/json': components['schemas']['Tag']
+        }
+      }
+      /** @description `invalid`: The request is not valid. */
+      400: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'invalid'
+          }
+        }
+      }
+      /** @description `unauthorized`: A valid API key is needed. */
+      401: {
+        headers: {
+          'WWW-Authenticate': components['headers']['WWW-Authenticate']
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'unauthorized'
+          }
+        }
+      }
+      /** @description `forbidden`: This key may not do that. */
+      403: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'forbidden'
+          }
+        }
+      }
+      /** @description `not_found`: There is nothing here. */
+      404: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'not_found'
+          }
+        }
+      }
+      /** @description `too_large`: The request is too large. */
+      413: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'too_large'
           }
         }
       }

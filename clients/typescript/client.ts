@@ -7,6 +7,7 @@ import type { components, paths } from './api.ts'
 
 export type Problem = components['schemas']['Problem']
 export type Link = components['schemas']['Link']
+export type NewLink = components['schemas']['NewLink']
 export type Tenant = components['schemas']['Tenant']
 export type QuickLinkApi = Client<paths>
 

@@ -3,19 +3,21 @@ import { sealedCursors } from './cursors.ts'
 
 const cursors = sealedCursors('a secret that all processes share')
 const list = ['links', 'acme']
+const at = (id: number, key = 1n) => ({ key, id })
 
 test('a cursor is opened by whoever has the secret: another process, or this one after a restart', () => {
   for (const id of [1, 4711, Number.MAX_SAFE_INTEGER]) {
-    expect(sealedCursors('a secret that all processes share').open(list, cursors.seal(list, id))).toBe(id)
+    const place = { key: -(2n ** 60n) + BigInt(id), id }
+    expect(sealedCursors('a secret that all processes share').open(list, cursors.seal(list, place))).toEqual(place)
   }
 })
 
 test('it says nothing of the id: not its size, not its digits, not whether it is the same', () => {
-  const [small, large, again] = [cursors.seal(list, 1), cursors.seal(list, 2 ** 50), cursors.seal(list, 1)]
+  const [small, large, again] = [cursors.seal(list, at(1)), cursors.seal(list, at(2 ** 50)), cursors.seal(list, at(1))]
   expect(small).toMatch(/^[0-9A-Za-z_-]+$/)
   expect(large).toHaveLength(small.length)
   expect(again).not.toBe(small)
-  const held = Buffer.from(cursors.seal(list, 123_456_789), 'base64url')
+  const held = Buffer.from(cursors.seal(list, at(123_456_789)), 'base64url')
   expect(held.includes('123456789')).toBe(false)
   const binary = Buffer.alloc(4)
   binary.writeUInt32BE(123_456_789)
@@ -23,13 +25,13 @@ test('it says nothing of the id: not its size, not its digits, not whether it is
 })
 
 test.each([
-  ['of another list', cursors.seal(['links', 'other'], 7)],
-  ['of all lists', cursors.seal(['links'], 7)],
-  ['of another kind', cursors.seal(['tenants', 'acme'], 7)],
-  ['sealed with another secret', sealedCursors('another secret').seal(list, 7)],
-  ['with one bit changed', cursors.seal(list, 7).replace(/^./, (c) => (c === 'A' ? 'B' : 'A'))],
+  ['of another list', cursors.seal(['links', 'other'], at(7))],
+  ['of all lists', cursors.seal(['links'], at(7))],
+  ['of another kind', cursors.seal(['tenants', 'acme'], at(7))],
+  ['sealed with another secret', sealedCursors('another secret').seal(list, at(7))],
+  ['with one bit changed', cursors.seal(list, at(7)).replace(/^./, (c) => (c === 'A' ? 'B' : 'A'))],
   ['as it was once, readable', Buffer.from('id:7').toString('base64url')],
-  ['cut short', cursors.seal(list, 7).slice(0, -1)],
+  ['cut short', cursors.seal(list, at(7)).slice(0, -1)],
   ['of nothing', ''],
-  ['with white space', `${cursors.seal(list, 7)} `],
+  ['with white space', `${cursors.seal(list, at(7))} `],
 ])('a cursor %s is refused', (_, cursor) => expect(() => cursors.open(list, cursor)).toThrow('nextCursor'))

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import 'zod-openapi'
 import { limits } from '../config.ts'
-import { lastTimeMs, parseCode } from '../link.ts'
+import { customCodeLength, lastTimeMs, parseCode } from '../link.ts'
 
 /** `must be …` for a wrong type, `is missing` where there is nothing. */
 export const mustBe = (what: string): { error: (issue: { input?: unknown }) => string } => ({
@@ -43,7 +43,11 @@ export const codeShown = z
   .string()
   .meta({ description: 'The part of the short URL behind the slash.', examples: ['spring'] })
 
-const codeForm = { type: 'string' as const, pattern: '^[0-9A-Za-z_-]{3,64}$', examples: ['spring'] }
+const codeForm = (least: number) => ({
+  type: 'string' as const,
+  pattern: `^[0-9A-Za-z_-]{${least},${customCodeLength.max}}$`,
+  examples: ['spring'],
+})
 
 /** The code of a link, in a path. */
 export const codeNamed = z
@@ -54,12 +58,26 @@ export const codeNamed = z
     context.addIssue('There is no link with this code.')
     return z.NEVER
   })
-  .meta({ description: 'The code of a link.', override: codeForm })
+  .meta({ description: 'The code of a link.', override: codeForm(1) })
+
+/** Where it is one of several, in a query or a body: whether there is such a domain is for `names.hostOf` to say. */
+export const domainGiven = textOf(1, limits.hostLength).meta({
+  description: "The host of a further domain; by default, PUBLIC_URL's.",
+  examples: ['go.example.com'],
+})
+
+/** The query of a path that has a link's code. */
+export const domainQuery = z.strictObject({ domain: domainGiven.optional() })
+
+export const domainShown = z
+  .string()
+  .nullable()
+  .meta({ description: 'The host of its domain; null: the default one, of PUBLIC_URL.', examples: ['go.example.com'] })
 
 export const codeGiven = z.string(mustBe('text')).meta({
   description:
     'A code of your own, of 3 to 64 letters, digits, `_` and `-`. Some words (`api`, `docs`, …) are reserved.',
-  override: codeForm,
+  override: codeForm(customCodeLength.min),
 })
 
 const tenantIdGrammar = /^[0-9A-Za-z][0-9A-Za-z._-]{0,63}$/
@@ -122,8 +140,7 @@ export const timeGiven = z
   .refine((at) => at.getTime() >= firstTimeMs && at.getTime() < lastTimeMs + 1000, `must be ${timeForm}`)
   .meta(asTime)
 
-/** Expiry is exact to the second, so the rest is cut off, and the answer shows what holds. */
-export const futureTime = timeGiven
-  .transform((at) => new Date(Math.floor(at.getTime() / 1000) * 1000))
-  .refine((at) => at.getTime() > Date.now(), 'must be in the future')
-  .meta(asTime)
+/** Both ends of a link are exact to the second, so the rest is cut off, and the answer shows what holds. */
+export const wholeSecond = timeGiven.transform((at) => new Date(Math.floor(at.getTime() / 1000) * 1000)).meta(asTime)
+
+export const futureTime = wholeSecond.refine((at) => at.getTime() > Date.now(), 'must be in the future').meta(asTime)

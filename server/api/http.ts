@@ -41,8 +41,8 @@ function write(response: Response, bytes: Buffer): void {
     })
 }
 
-export function sendNothing(response: Response): void {
-  response.writeHead(204, { 'Cache-Control': 'no-store' }).end()
+export function sendNothing(response: Response, headers: Readonly<Record<string, string>> = {}): void {
+  response.writeHead(204, { 'Cache-Control': 'no-store', ...headers }).end()
 }
 
 /** Put it last on a route, after the methods that it has. */

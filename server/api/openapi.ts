@@ -43,6 +43,12 @@ const headers = {
     true,
   ),
   Location: header('Where it can be read.', '^/api/v1/', '/api/v1/links/spring', true),
+  'Set-Cookie': header(
+    'The cookie of the session.',
+    '^(__Host-quicklink|quicklink-session)=',
+    'quicklink-session=qs_…',
+    true,
+  ),
   'Retry-After': header('Seconds to wait.', '^\\d+$', '1', true),
   'WWW-Authenticate': header('How to give a key.', '^Bearer$', 'Bearer', true),
   'RateLimit-Policy': header(
@@ -104,15 +110,21 @@ function refusals(operation: Operation): Record<string, ZodOpenApiResponseObject
   )
 }
 
+const answered = ({ headers = [], schema }: Operation['answer'], what: string) => ({
+  description: what,
+  ...headersNamed(headers),
+  ...(schema ? { content: { 'application/json': { schema } } } : {}),
+})
+
 function described(operation: Operation): ZodOpenApiOperationObject {
   const { id, group, needs, summary, about, params, query, headers = [], body, answer } = operation
-  const needed = `Needs the role \`${needs}\`.`
+  const needed = needs === 'nothing' ? 'Needs no key.' : `Needs the role \`${needs}\`.`
   return {
     operationId: id,
     tags: [group],
     summary,
     description: about === undefined ? needed : `${about}\n\n${needed}`,
-    'x-role': needs,
+    ...(needs === 'nothing' ? { security: [] } : { 'x-role': needs }),
     requestParams: {
       ...(params ? { path: params } : {}),
       ...(query ? { query } : {}),
@@ -131,11 +143,8 @@ function described(operation: Operation): ZodOpenApiOperationObject {
         }
       : {}),
     responses: {
-      [answer.status]: {
-        description: answer.what,
-        ...headersNamed(answer.headers ?? []),
-        ...(answer.schema ? { content: { 'application/json': { schema: answer.schema } } } : {}),
-      },
+      [answer.status]: answered(answer, answer.what),
+      ...(answer.orThere ? { [answer.orThere.status]: answered(answer, answer.orThere.what) } : {}),
       ...refusals(operation),
     },
   }
@@ -154,7 +163,7 @@ export function describe(operations: readonly Operation[]) {
         license: { name: 'MIT', identifier: 'MIT' },
       },
       servers: [{ url: '/api/v1' }],
-      security: [{ key: [] }],
+      security: [{ key: [] }, { session: [] }],
       tags: Object.entries(groups).map(([name, description]) => ({ name, description })),
       paths,
       components: {
@@ -162,6 +171,13 @@ export function describe(operations: readonly Operation[]) {
         headers,
         securitySchemes: {
           key: { type: 'http', scheme: 'bearer', description: 'A key of a tenant, or of the owner.' },
+          session: {
+            type: 'apiKey',
+            in: 'cookie',
+            name: '__Host-quicklink',
+            description:
+              'Of a browser that has signed in; `quicklink-session` where `PUBLIC_URL` is http on this very machine.',
+          },
         },
       },
     },

@@ -8,11 +8,19 @@ import type { ErrorCode } from '../errors.ts'
 export const roles = ['viewer', 'editor', 'admin', 'owner'] as const
 export type Role = (typeof roles)[number]
 
-export const covers = (role: Role, needed: Role): boolean => roles.indexOf(role) >= roles.indexOf(needed)
+/** Of who asks; or a request that comes without any key, as one that signs in by it. */
+type Needs = Role | 'nothing'
+
+export const covers = (role: Role, needed: Needs): boolean =>
+  needed === 'nothing' || roles.indexOf(role) >= roles.indexOf(needed)
 
 export interface Caller {
   readonly tenant: string
   readonly role: Role
+  /** Of the key that it comes with, or that its session has come from. */
+  readonly keyId: string
+  readonly keyName: string
+  readonly sessionId?: string
   /** The owner may see and change every tenant's links. */
   readonly isOwner: boolean
 }
@@ -20,9 +28,12 @@ export interface Caller {
 /** In the order in which the description has them. */
 export const groups = {
   Links: 'Short links: what they lead to, and how often they were followed.',
+  Tags: 'Words by which a tenant finds its links again. A tag comes with the first link that is given it.',
+  Domains: 'Hosts whose links are their own, beside the default domain, which is the host of PUBLIC_URL.',
   Limits: "What a tenant has used of its tier's limits.",
   Tenants: 'Teams on this server, each with links, keys and limits of its own.',
   Keys: 'The keys of a tenant. A key is shown once, when it is made; the server keeps its hash.',
+  Sessions: 'Sign-in for browsers: a key is exchanged for a cookie.',
   Cache: 'For the owner, when a redirect looks wrong: what each cache holds, and how to make all of them ask anew.',
 } as const
 
@@ -35,7 +46,7 @@ export interface Operation {
   /** Below /api/v1, with `{name}` for a part that is given. */
   readonly path: `/${string}`
   readonly group: keyof typeof groups
-  readonly needs: Role
+  readonly needs: Needs
   readonly summary: string
   readonly about?: string
   /** What does not fit names nothing, so it is 404; the message of the schema says of what. */
@@ -46,9 +57,11 @@ export interface Operation {
   readonly answer: {
     readonly status: 200 | 201 | 204
     readonly what: string
+    /** With the same body and headers: what was asked for was there already. */
+    readonly orThere?: { readonly status: 200; readonly what: string }
     /** Absent: the answer has no body. */
     readonly schema?: z.ZodType
-    readonly headers?: readonly ('ETag' | 'Location')[]
+    readonly headers?: readonly ('ETag' | 'Location' | 'Set-Cookie')[]
   }
   /** What is refused besides that which is refused everywhere (`problemsOf`). */
   readonly problems?: readonly ErrorCode[]
@@ -58,7 +71,7 @@ export interface Operation {
 export function problemsOf({ needs, params, body, headers = [], problems = [] }: Operation): ErrorCode[] {
   // `rate_limited`: also an address that has tried too many keys.
   const all: ErrorCode[] = ['invalid', 'unauthorized', 'rate_limited']
-  if (needs !== 'viewer') all.push('forbidden')
+  if (needs !== 'viewer' && needs !== 'nothing') all.push('forbidden')
   if (params) all.push('not_found')
   if (headers.includes('If-Match')) all.push('precondition_failed')
   if (body) all.push('too_large')
@@ -74,7 +87,9 @@ export const operation = <const O extends Operation>(declared: O): O => declared
 type Parsed<S> = S extends z.ZodType ? z.output<S> : undefined
 
 export interface Asked<O extends Operation = Operation> {
-  readonly caller: Caller
+  readonly caller: O['needs'] extends 'nothing' ? undefined : Caller
+  /** Of who asks, or the part of it that one subscriber has. */
+  readonly address: () => string
   readonly params: Parsed<O['params']>
   readonly query: Parsed<O['query']>
   readonly body: O['body'] extends { schema: infer S } ? Parsed<S> : undefined
@@ -82,13 +97,15 @@ export interface Asked<O extends Operation = Operation> {
 }
 
 export interface Reply<Body = unknown> {
+  /** Where it is not the usual one. */
+  readonly status?: 200
   readonly body?: Body
   readonly headers?: Readonly<Record<string, string>>
 }
 
 type ReplyTo<O extends Operation> = O['answer'] extends { schema: infer S extends z.ZodType }
   ? Reply<z.input<S>> & { readonly body: z.input<S> }
-  : undefined
+  : Omit<Reply, 'body'> | undefined
 
 export interface Route {
   readonly operation: Operation

@@ -2,16 +2,20 @@ import type { Router } from 'express'
 import { expect, test } from 'vitest'
 import { operations } from '../../testing/operations.ts'
 import { cacheRoutes } from '../coherence/api.ts'
+import { domainRoutes } from '../domains/api.ts'
 import { hitRoutes } from '../hits/api.ts'
 import { linkRoutes } from '../links/api.ts'
 import { usageRoutes } from '../quotas/api.ts'
+import { sessionRoutes } from '../sessions/api.ts'
 import { tenantRoutes } from '../tenants/api.ts'
 import { describe } from './openapi.ts'
 import { routerOf } from './router.ts'
 
 /** Their handlers are not asked. */
 const nothing = {} as never
-const routes = [linkRoutes, hitRoutes, usageRoutes, tenantRoutes, cacheRoutes].flatMap((routesOf) => routesOf(nothing))
+const routes = [linkRoutes, hitRoutes, usageRoutes, tenantRoutes, sessionRoutes, domainRoutes, cacheRoutes].flatMap(
+  (routesOf) => routesOf(nothing),
+)
 
 /** `GET /links/{code}`, of every layer that answers something. */
 function walk(router: Router): string[] {

@@ -1,11 +1,12 @@
 // The API under /api/v1: its description, and behind a key the rooms' own routes. The redirect path knows nothing of it.
-import express, { Router, type RequestHandler, type Response } from 'express'
+import express, { Router, type Request, type RequestHandler, type Response } from 'express'
 import { limits, type Config } from '../config.ts'
 import type { Postgres } from '../connections/postgres.ts'
 import { QuickLinkError, unavailable } from '../errors.ts'
 import { subscriberOf } from '../rates/addresses.ts'
 import { clientAddress } from '../rates/client-address.ts'
 import { Page } from '../redirect/pages.ts'
+import type { Sessions } from '../sessions/api.ts'
 import { sparing, type Lines } from '../telemetry/sparing.ts'
 import type { Authenticate } from '../tenants/keys.ts'
 import type { Answers } from './answers.ts'
@@ -17,24 +18,31 @@ interface ApiDeps {
   readonly sql: Pick<Postgres, 'counts'>
   readonly log: Lines
   readonly authenticate: Authenticate
+  readonly sessions: Pick<Sessions, 'cookie' | 'callerOf'>
   /** Those that are not yet sent. */
   readonly answers: Pick<Answers, 'begin'>
   readonly routes: readonly Route[]
 }
 
 export function apiRouter({ trustProxy }: Pick<Config, 'trustProxy'>, deps: ApiDeps): Router {
-  const { sql, log, authenticate, answers, routes } = deps
+  const { sql, log, answers, routes } = deps
   const router = Router({ caseSensitive: true })
   router.use(descriptionRouter(routes.map(({ operation }) => operation)))
   router.use((_request, _response, next) => {
     if (sql.counts().waiting >= limits.dbApiQueue) throw unavailable('Too many requests are waiting: try again soon.')
     next()
   })
+  router.use((request, response, next) => {
+    const said = request.headers['x-forwarded-for']?.toString()
+    response.locals['address'] = () => subscriberOf(clientAddress(request.socket.remoteAddress, said, trustProxy))
+    next()
+  })
+  for (const route of routes) {
+    if (route.operation.needs === 'nothing')
+      router.route(route.operation.path)[route.operation.method](...handlersOf(route))
+  }
   router.use(async (request, response, next) => {
-    const { authorization, 'x-forwarded-for': said } = request.headers
-    const address = (): string =>
-      subscriberOf(clientAddress(request.socket.remoteAddress, said?.toString(), trustProxy))
-    const caller = await authenticate(authorization, address)
+    const caller = await whoAsks(request, addressOf(response), deps)
     response.locals['caller'] = caller
     answers.begin(response, caller.tenant)
     next()
@@ -44,8 +52,23 @@ export function apiRouter({ trustProxy }: Pick<Config, 'trustProxy'>, deps: ApiD
   return router
 }
 
-/** Who asks. All others have been refused before a route is looked for. */
+/** By a key, or else by the session of a browser: that may write only from our own pages. */
+async function whoAsks(
+  request: Request,
+  address: () => string,
+  { authenticate, sessions: { cookie, callerOf } }: ApiDeps,
+): Promise<Caller> {
+  const { authorization } = request.headers
+  const token = authorization === undefined ? cookie.read(request) : undefined
+  const caller = token === undefined ? undefined : await callerOf(token, address)
+  if (!caller) return authenticate(authorization, address)
+  if (request.method !== 'GET' && request.method !== 'HEAD') cookie.refuseForeign(request)
+  return caller
+}
+
+/** Who asks, where a key is needed. All others have been refused before a route is looked for. */
 const callerOf = (response: Response): Caller => response.locals['caller'] as Caller
+const addressOf = (response: Response): (() => string) => response.locals['address'] as () => string
 
 /** Each path with its methods; behind all of them, what is said of other methods. */
 export function routerOf(routes: readonly Route[]): Router {
@@ -67,15 +90,16 @@ export function routerOf(routes: readonly Route[]): Router {
 
 const handlersOf = ({ operation, handle }: Route): RequestHandler[] => [
   (_request, response, next) => {
-    refuseOthers(operation, callerOf(response))
+    if (operation.needs !== 'nothing') refuseOthers(operation, callerOf(response))
     next()
   },
   ...(operation.body ? jsonBody(bodyTypes(operation)) : []),
   async (request, response) => {
-    const asked = { caller: callerOf(response), request, ...parseRequest(operation, request) }
+    const from = { caller: callerOf(response), address: addressOf(response), request }
+    const asked = { ...from, ...parseRequest(operation, request) }
     const reply = await handle(asked as Parameters<Route['handle']>[0])
-    if (reply === undefined) sendNothing(response)
-    else sendJson(response, operation.answer.status, reply.body, reply.headers)
+    if (operation.answer.schema === undefined) sendNothing(response, reply?.headers)
+    else sendJson(response, reply?.status ?? operation.answer.status, reply?.body, reply?.headers)
   },
 ]
 

@@ -304,6 +304,31 @@ describe('clicks', () => {
     expect(counted).toEqual({ accepted: 5, dropped: 2, persisted: 3 })
   })
 
+  it('that a dead process has left are counted by a primary that was started since, and no others', async () => {
+    const before = start()
+    for (const times of [10, 20]) {
+      hit(before, nextId, times)
+      await before.flush()
+    }
+    network.up = false
+    for (const times of [5, 7]) {
+      hit(before, nextId, times)
+      await before.flush()
+    }
+    await kill(before)
+    const file = join(dataDir, 'spool', spoolsOf(dataDir)[0]!, '000001.log')
+    const lines = readFileSync(file, 'latin1').split('\n')
+    writeFileSync(file, lines.map((line, n) => (n === 2 ? line.slice(0, -15) : line)).join('\n'))
+
+    // The example in books.ts: 30 had arrived, and the line of the 5 is damaged.
+    network.up = true
+    const books = createClickBooks(() => undefined)
+    const after = start({ report: books.note })
+    await after.flush()
+    expect(await inPostgres(nextId)).toBe(37)
+    expect(books.totals()).toEqual({ accepted: 7, dropped: 0, persisted: 7 })
+  })
+
   it('go on in a new spool when somebody has taken the old one away', async () => {
     const clicks = start()
     hit(clicks, nextId, 1)

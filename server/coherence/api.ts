@@ -1,12 +1,24 @@
 // For the owner, when a redirect looks wrong: what each tier holds of a code, and the ordinary way to make them ask anew.
 import { z } from 'zod'
-import { codeGiven, codeNamed, codeShown, count, mustBe, tenantShown, timeShown } from '../api/fields.ts'
+import {
+  codeGiven,
+  codeNamed,
+  codeShown,
+  count,
+  domainGiven,
+  domainQuery,
+  domainShown,
+  mustBe,
+  tenantShown,
+  timeShown,
+} from '../api/fields.ts'
 import { operation, route, type Route } from '../api/operation.ts'
 import type { Config } from '../config.ts'
 import type { Sql } from '../connections/postgres.ts'
 import type { RedisConnection } from '../connections/redis.ts'
+import type { Names } from '../domains/names.ts'
 import { QuickLinkError } from '../errors.ts'
-import { isLink, parseCode, type Code, type Known } from '../link.ts'
+import { domainOf, isLink, parseCode, type Code, type Known } from '../link.ts'
 import { readLink } from '../links/store.ts'
 import type { Announcer } from './announce.ts'
 import type { Shared } from './open.ts'
@@ -17,6 +29,7 @@ interface CacheApiDeps {
   readonly sql: Sql
   readonly truth: Truth
   readonly announcer: Announcer
+  readonly names: Names
   /** Tier 1 of the process that answers. */
   readonly peek: (code: Code) => { known: Known; ageMs: number; fresh: boolean; vouched: boolean } | undefined
   readonly shared: Shared | undefined
@@ -28,12 +41,16 @@ const held = {
   version: count.optional(),
   url: z.string().optional(),
   permanent: z.boolean().optional(),
+  startsAt: timeShown.nullable().optional(),
   expiresAt: timeShown.nullable().optional(),
+  expiredUrl: z.string().nullable().optional(),
+  forwardQuery: z.boolean().optional(),
 }
 
 const caches = z
   .object({
     code: codeShown,
+    domain: domainShown,
     tier1: z
       .object({ ...held, ageMs: count, fresh: z.boolean(), vouched: z.boolean() })
       .nullable()
@@ -72,10 +89,13 @@ export const readCache = operation({
   needs: 'owner',
   summary: 'What each cache holds of a code',
   params: z.object({ code: codeNamed }),
+  query: domainQuery,
   answer: { status: 200, what: 'What each of them would answer with.', schema: caches },
 })
 
-const invalidation = z.strictObject({ code: codeGiven }, mustBe('a JSON object')).meta({ id: 'Invalidation' })
+const invalidation = z
+  .strictObject({ code: codeGiven, domain: domainGiven.optional() }, mustBe('a JSON object'))
+  .meta({ id: 'Invalidation' })
 
 export const invalidateCache = operation({
   id: 'invalidateCache',
@@ -88,24 +108,27 @@ export const invalidateCache = operation({
   answer: {
     status: 200,
     what: 'The link has a new version, which is announced like any change.',
-    schema: z.object({ code: codeShown, version: count }).meta({ id: 'Invalidated' }),
+    schema: z.object({ code: codeShown, domain: domainShown, version: count }).meta({ id: 'Invalidated' }),
   },
   problems: ['not_found'],
 })
 
 export const cacheRoutes = (deps: CacheApiDeps): Route[] => [
   route(invalidateCache, async ({ body }) => {
-    const code = parseCode(body.code)
-    if (code === undefined) throw new QuickLinkError('not_found', 'This cannot be the code of a link.')
-    return { body: { code, version: await touch(deps, code) } }
+    const slug = parseCode(body.code)
+    if (slug === undefined) throw new QuickLinkError('not_found', 'This cannot be the code of a link.')
+    const code = deps.names.codeAt(slug, body.domain)
+    return { body: { code: slug, domain: domainOf(code), version: await touch(deps, code) } }
   }),
-  route(readCache, async ({ caller, params: { code } }) => {
+  route(readCache, async ({ caller, params, query }) => {
+    const code = deps.names.codeAt(params.code, query.domain)
     const [truth] = await deps.truth.read([code])
     const redis = deps.shared && (await inRedis(deps, deps.shared, code))
     const copy = deps.peek(code)
     return {
       body: {
-        code,
+        code: params.code,
+        domain: domainOf(code),
         tier1: copy
           ? { ...shown(copy.known), ageMs: Math.round(copy.ageMs), fresh: copy.fresh, vouched: copy.vouched }
           : null,
@@ -191,12 +214,18 @@ function parseMeta(text: string | null): Meta | undefined {
   }
 }
 
+const timeOf = (seconds: number | null): string | null =>
+  seconds === null ? null : new Date(seconds * 1000).toISOString()
+
 const shown = (known: Known) =>
   isLink(known)
     ? {
         url: known.url,
         version: known.version,
         permanent: known.permanent,
-        expiresAt: known.expiresAtS === null ? null : new Date(known.expiresAtS * 1000).toISOString(),
+        startsAt: timeOf(known.startsAtS),
+        expiresAt: timeOf(known.expiresAtS),
+        expiredUrl: known.expiredUrl,
+        forwardQuery: known.forwardQuery,
       }
     : { absent: true as const, version: known.version }

@@ -22,7 +22,18 @@ const change = fc.record({
   pick,
   which: pick,
   openMs,
-  what: fc.constantFrom('update', 'disable', 'enable', 'delete', 'create', 'expire', 'rollback', 'gone', 'bulk'),
+  what: fc.constantFrom(
+    'update',
+    'disable',
+    'enable',
+    'delete',
+    'create',
+    'expire',
+    'schedule',
+    'rollback',
+    'gone',
+    'bulk',
+  ),
 })
 const outage = fc.record({
   atMs: when,

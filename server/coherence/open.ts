@@ -2,7 +2,7 @@
 import { limits, type Config } from '../config.ts'
 import type { Breaker } from '../connections/breaker.ts'
 import type { RedisConnection } from '../connections/redis.ts'
-import { parseCode, type Code, type Known } from '../link.ts'
+import { parseCodeAt, type Code, type Known } from '../link.ts'
 import type { Log } from '../telemetry/log.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import { announceLocally, createAnnouncer, type Announcer } from './announce.ts'
@@ -38,6 +38,9 @@ interface CoherenceDeps {
   readonly prepare: () => Promise<void>
   readonly onWipe: (why: string) => void
   readonly onGoneBack: (identity: string) => Promise<unknown>
+  readonly onDomains: (version: string) => Promise<void>
+  /** A pass came to nothing. */
+  readonly onMissed: () => void
 }
 
 export interface Coherence {
@@ -60,7 +63,10 @@ export function startCoherence(config: Config, deps: CoherenceDeps): Coherence {
     pass: createPass({ ...pass, freshener }),
     intervalMs: config.relayIntervalMs,
     gapMs: limits.nudgeGapMs,
-    onFailure,
+    onFailure(err) {
+      deps.onMissed()
+      onFailure(err)
+    },
   })
   if (!shared) return { announcer: announceLocally({ learn: local.learn, vouching }), stop: relay.stop }
 
@@ -101,7 +107,7 @@ export function startCoherence(config: Config, deps: CoherenceDeps): Coherence {
 
 function nudgedCode(message: string): Code | undefined {
   try {
-    return parseCode(String((JSON.parse(message) as { code?: unknown }).code))
+    return parseCodeAt(String((JSON.parse(message) as { code?: unknown }).code))
   } catch {
     return undefined
   }

@@ -34,7 +34,7 @@ function start(time: VirtualTime) {
     const prepare = told.onGoneBack
     const freshener = createFreshener({ ...told, cache, trust, onWipe: nothing, prepare })
     const local = { amend: () => false, expire: nothing, expireAll: nothing, clear: nothing }
-    const pass = createPass({ ...told, local, freshener, onFailure: nothing })
+    const pass = createPass({ ...told, local, freshener, onFailure: nothing, onDomains: told.onGoneBack })
     const relay = startRelay({ pass, intervalMs: 200, gapMs: 20, onFailure: nothing })
     return { ...told, cache, trust, relay }
   }
@@ -44,7 +44,10 @@ function start(time: VirtualTime) {
       id: newId(),
       url: `https://example.org/${version}`,
       permanent: false,
+      startsAtS: null,
       expiresAtS: null,
+      expiredUrl: null,
+      forwardQuery: false,
       monthlyHits: null,
       version,
     }), 0, rollback) // prettier-ignore

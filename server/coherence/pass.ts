@@ -38,6 +38,8 @@ interface PassDeps {
   readonly onFailure: (error: unknown) => void
   /** This process has seen a later state of the database: called until it is of another identity. */
   readonly onGoneBack: (identity: string) => Promise<unknown>
+  /** Which list of domains is the current one. Nothing is vouched for until it is known. */
+  readonly onDomains: (version: string) => Promise<void>
 }
 
 export type Pass = ReturnType<typeof createPass>
@@ -95,6 +97,8 @@ export function createPass(deps: PassDeps) {
       mine = null
       return
     }
+    if (found.domains !== undefined)
+      await withDeadline(deps.onDomains(found.domains), limits.passStepMs, 'the list of domains')
     let hasNews = true
     if (mine !== null && why === undefined) hasNews = tell(found)
     // What was remembered before the first pass, or could not be followed for so long, is asked for anew.

@@ -21,6 +21,7 @@ const calm = {
   BREAKER_FAILURES: '1000',
   // A machine that is busy with other tests is not a Postgres that does not answer.
   DB_TIMEOUT_MS: '1000',
+  API_DB_TIMEOUT_MS: '10000',
 }
 
 interface Disaster {

@@ -226,7 +226,9 @@ describe('rows put back by hand into the same database: right within a second, w
   })
 
   it('written behind the back of the triggers, in a transaction that takes its time, with the sequence set back', async () => {
-    const changes = await fourChanges(servers, 'behind')
+    // A hand that gives a special link a url is refused.
+    const isPlain = ({ what }: Change): boolean => what !== 'rules' && what !== 'password'
+    const changes = (await fourChanges(servers, 'behind')).filter(isPlain)
     await hand.query('create table yesterday as select * from links')
     const [before] = await hand.query<{ version: number }>('select last_value as version from link_version_seq')
     await makeAll(changes)

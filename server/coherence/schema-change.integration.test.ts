@@ -17,7 +17,10 @@ const link = (version: number): Link => ({
   id: 1,
   url: `https://example.org/${version}`,
   permanent: false,
+  startsAtS: null,
   expiresAtS: null,
+  expiredUrl: null,
+  forwardQuery: false,
   monthlyHits: null,
   version,
 })

@@ -1,6 +1,7 @@
 // What stands in Redis: key names, values, lifetimes. Readers ask the newest schema version first, then the older ones;
 // values are written at the newest only, tombstones at all of them, and old keys die by their TTL.
-import { absent, isLink, type Code, type Known, type Version } from '../link.ts'
+import { absent, goneAtS, isLink, type Code, type Known, type Link, type Version } from '../link.ts'
+import { readRules, storedRules } from './stored-rules.ts'
 
 /** Newest first. To go from v1 to v2: deploy [1, 2]-readers as [2, 1], wait one LINK_TTL_S, then keep [2]. */
 export const schemaVersions: readonly [number, ...number[]] = [1]
@@ -14,14 +15,23 @@ export const hotKey = (code: Code): string => `ql:v1:hot:${code}`
 export const cursorKey = `ql:v${schemaVersions[0]}:cursor`
 export const nudgeChannel = 'ql:invalidate'
 
-/** Short names: at 100 million keys each letter is 100 MB. */
+/**
+ * Short names: at 100 million keys each letter is 100 MB. What a server of the version before may not pass over is no further
+ * field of this value, but a new schema version.
+ */
 interface StoredLink {
-  u: string
+  u?: string
+  /** Of a special link in place of `u`: its rules, and where all others lead; or that it has a password. */
+  r?: readonly unknown[]
+  w?: true
   p: boolean
   t: number
   v: Version
   i: number
+  s?: number
   e?: number
+  z?: string
+  f?: true
   q?: number
   /** Seconds that it was to live, where that is not LINK_TTL_S. */
   l?: number
@@ -44,19 +54,42 @@ export interface Read extends Held {
 export function encode(known: Known, nowMs: number, lifeS?: number): string {
   if (!isLink(known)) return JSON.stringify({ x: known.version })
   const stored: StoredLink = {
-    u: known.url,
+    ...targetOf(known),
     p: known.permanent,
     t: Math.floor(nowMs / 1000),
     v: known.version,
     i: known.id,
+    ...(known.startsAtS === null ? {} : { s: known.startsAtS }),
     ...(known.expiresAtS === null ? {} : { e: known.expiresAtS }),
+    ...(known.expiredUrl === null ? {} : { z: known.expiredUrl }),
+    ...(known.forwardQuery ? { f: true } : {}),
     ...(known.monthlyHits === null ? {} : { q: known.monthlyHits }),
     ...(lifeS === undefined ? {} : { l: lifeS }),
   }
   return JSON.stringify(stored)
 }
 
-const numbers = ['t', 'v', 'i', 'e', 'q', 'l', 'x'] as const
+/**
+ * Values of special links are schema v2: without `u`, so that a server that only knows v1 takes them for nothing, and asks
+ * Postgres, where it finds no target either. They stand under the same key: one key has one order of versions, whichever servers
+ * write it.
+ */
+function targetOf({ url, special }: Link): Pick<StoredLink, 'u' | 'r' | 'w'> {
+  if (special === undefined) return { u: url }
+  return special === 'password' ? { w: true } : { r: storedRules({ rules: special, url }) }
+}
+
+function leadOf({ u, r, w }: Partial<StoredLink>): Pick<Link, 'url' | 'special'> | undefined {
+  if (w === true) return { url: '', special: 'password' }
+  if (r === undefined) return isUrl(u) ? { url: u } : undefined
+  const guided = readRules(r)
+  const isFit = guided !== undefined && isUrl(guided.url) && guided.rules.every((rule) => isUrl(rule.url))
+  return isFit ? { url: guided.url, special: guided.rules } : undefined
+}
+
+const numbers = ['t', 'v', 'i', 's', 'e', 'q', 'l', 'x'] as const
+/** Only what the WHATWG serialiser can have written may become a header. */
+const isUrl = (value: unknown): value is string => typeof value === 'string' && /^https?:\/\/[\x21-\x7e]+$/.test(value)
 const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) >= 0
 
 /**
@@ -72,15 +105,18 @@ export function decode(code: Code, value: string): Held | undefined {
   }
   if (numbers.some((name) => parsed[name] !== undefined && !isCount(parsed[name]))) return undefined
   if (parsed.x !== undefined) return { known: absent(parsed.x), cachedAtS: 0 }
-  // Only what the WHATWG serialiser can have written may become a header.
-  if (typeof parsed.u !== 'string' || !/^https?:\/\/[\x21-\x7e]+$/.test(parsed.u)) return undefined
+  const lead = leadOf(parsed)
+  if (lead === undefined || (parsed.z !== undefined && !isUrl(parsed.z))) return undefined
   return {
     known: {
       code,
       id: parsed.i ?? 0,
-      url: parsed.u,
+      ...lead,
       permanent: parsed.p === true,
+      startsAtS: parsed.s ?? null,
       expiresAtS: parsed.e ?? null,
+      expiredUrl: parsed.z ?? null,
+      forwardQuery: parsed.f === true,
       monthlyHits: parsed.q ?? null,
       version: parsed.v ?? 0,
     },
@@ -102,10 +138,11 @@ export interface Lifetimes {
 export const jitteredMs = (seconds: number, jitter: number, random = Math.random): number =>
   Math.round(seconds * 1000 * (1 + (2 * random() - 1) * jitter))
 
-/** Milliseconds to keep it in Redis; 0 for a link that has expired: nothing outlives its own end. */
+/** Milliseconds to keep it in Redis; 0 for a link that is gone: nothing outlives its own end. */
 export function lifetimeMs(known: Known, lifetimes: Lifetimes, nowMs: number, random: () => number): number {
   const jittered = (seconds: number): number => jitteredMs(seconds, lifetimes.ttlJitter, random)
   if (!isLink(known)) return known.version === 0 ? jittered(lifetimes.notFoundTtlS) : lifetimes.tombstoneS * 1000
   const lifeMs = jittered(lifetimes.lifeS?.(known.code) ?? lifetimes.linkTtlS)
-  return known.expiresAtS === null ? lifeMs : Math.max(0, Math.min(lifeMs, known.expiresAtS * 1000 - nowMs))
+  const goneS = goneAtS(known)
+  return goneS === null ? lifeMs : Math.max(0, Math.min(lifeMs, goneS * 1000 - nowMs))
 }

@@ -5,7 +5,7 @@ import { beforeAll, expect, it } from 'vitest'
 import type { RedisConnection } from '../connections/redis.ts'
 import { search, searches } from '../../testing/search.ts'
 import { connectRedis, freshRedis, waitFor } from '../../testing/services.ts'
-import { absent, isLink, type Code, type Known } from '../link.ts'
+import { absent, isLink, type Code, type Known, type Special } from '../link.ts'
 import { setIfNotOlder, type Keys } from './model/redis-model.ts'
 import { cursorKey, decode, hintKey, linkKey } from './schema.ts'
 import { createSharedCache, type SharedCache } from './shared-cache.ts'
@@ -22,17 +22,27 @@ beforeAll(async () => {
 })
 
 const known = fc
-  .record({ version: fc.integer({ min: 0, max: 6 }), live: fc.boolean() })
-  .map(({ version, live }): Known =>
+  .record({
+    version: fc.integer({ min: 0, max: 6 }),
+    live: fc.boolean(),
+    special: fc.constantFrom<Special | undefined>(undefined, 'password', [
+      { when: {}, url: 'https://example.org/rule' },
+    ]),
+  })
+  .map(({ version, live, special }): Known =>
     live && version > 0
       ? {
           code: '' as Code,
           id: 7,
-          url: `https://example.org/${version}`,
+          url: special === 'password' ? '' : `https://example.org/${version}`,
           permanent: false,
+          startsAtS: null,
           expiresAtS: null,
+          expiredUrl: null,
+          forwardQuery: false,
           monthlyHits: null,
           version,
+          ...(special === undefined ? {} : { special }),
         }
       : absent(version),
   )
@@ -112,11 +122,18 @@ it('gives every key a life, and the cursor none', async () => {
   await cache.advance(null, cursor, [])
   const [one, two] = codes as [Code, Code]
   const soonS = Math.floor(Date.now() / 1000) + 60
-  const link = { code: one, id: 1, url: 'https://example.org/', permanent: true, monthlyHits: null, version: 3 }
+  const url = 'https://example.org/'
+  const plain = { permanent: true, startsAtS: null, expiredUrl: null, forwardQuery: false, monthlyHits: null }
+  const link = { ...plain, code: one, id: 1, url, version: 3 }
   await cache.put({ code: one, known: { ...link, expiresAtS: null } }, cursor)
   expectWithin(await redis.pttl(linkKey(one)), 3600_000 * 0.92 - 2000, 3600_000 * 1.08)
   await cache.put({ code: one, known: { ...link, expiresAtS: soonS } }, cursor)
   expectWithin(await redis.pttl(linkKey(one)), 50_000, 60_000)
+  await cache.put({ code: one, known: { ...link, expiresAtS: soonS - 120 } }, cursor)
+  expect((await redis.getEach([linkKey(one)]))[0]).toBeNull()
+  // It leads somewhere after its end, so it is remembered like any link.
+  await cache.put({ code: one, known: { ...link, expiresAtS: soonS - 120, expiredUrl: url } }, cursor)
+  expectWithin(await redis.pttl(linkKey(one)), 3600_000 * 0.92 - 2000, 3600_000 * 1.08)
   await cache.put({ code: one, known: absent(4) }, cursor)
   expectWithin(await redis.pttl(linkKey(one)), 595_000, 600_000)
   expect((await redis.getEach([linkKey(one)]))[0]).toBe('{"x":4}')

@@ -3,6 +3,7 @@ import { absent, type Code, type Known } from '../link.ts'
 import type { Sql } from '../connections/postgres.ts'
 import { limits } from '../config.ts'
 import type { Cursor } from './cursor.ts'
+import { leadIn } from './stored-rules.ts'
 
 export interface Change {
   readonly code: Code
@@ -20,6 +21,8 @@ export interface Changes {
   readonly forget: readonly Code[]
   /** The cursor knows of transactions that this database has not begun yet: it has been restored. */
   readonly ahead?: boolean
+  /** Which list of domains is the current one. */
+  readonly domains?: string
 }
 
 export interface Truth {
@@ -34,23 +37,32 @@ interface LinkRow {
   live: boolean
   id: number
   url: string
+  rules: unknown
+  hasPassword: boolean
   permanent: boolean
+  starts: number | null
   expires: number | null
+  ended: string | null
+  forwards: boolean
   hits: number | null
   version: number
 }
 
-const columns = `l.code, l.enabled and l.deleted_at is null as live, l.id, l.url, l.permanent,
-  floor(extract(epoch from l.expires_at))::bigint as expires, l.monthly_hits as hits, l.version`
+const columns = `l.code, l.enabled and l.deleted_at is null as live, l.id, l.url, l.rules, l.has_password as "hasPassword", l.permanent,
+  ceil(extract(epoch from l.starts_at))::bigint as starts, floor(extract(epoch from l.expires_at))::bigint as expires,
+  l.expired_url as ended, l.forward_query as forwards, l.monthly_hits as hits, l.version`
 
 const toKnown = (row: LinkRow): Known =>
   row.live
     ? {
         code: row.code as Code,
         id: row.id,
-        url: row.url,
+        ...leadIn(row),
         permanent: row.permanent,
+        startsAtS: row.starts,
         expiresAtS: row.expires,
+        expiredUrl: row.ended,
+        forwardQuery: row.forwards,
         monthlyHits: row.hits,
         version: row.version,
       }
@@ -67,7 +79,7 @@ const changesSql = `
 with now as materialized (
   select pg_current_snapshot() as snapshot, coalesce($2::pg_snapshot, pg_current_snapshot()) as target,
          ql_identity() || '/' || ql_announcing() as identity, (select last_value from link_version_seq) as version,
-         floor(extract(epoch from clock_timestamp())) as at
+         (select epoch || '/' || domains_version from ql_meta) as domains, floor(extract(epoch from clock_timestamp())) as at
 ),
 edges as (
   select pg_snapshot_xmax($1::pg_snapshot) as xid, 0::bigint as id
@@ -92,7 +104,8 @@ found as (
 -- Several changes of one link are one look-up. The oldest of them says how long ago the news is.
 changed as (select code, max(version) as version, min(at) as at from found group by code),
 many as (select count(*) > ${limits.passChunk} as so from changed)
-select now.snapshot::text, pg_snapshot_xmax($1) > pg_snapshot_xmax(now.snapshot) as ahead, now.identity, now.version, now.at::float8 as at,
+select now.snapshot::text, pg_snapshot_xmax($1) > pg_snapshot_xmax(now.snapshot) as ahead, now.identity, now.version, now.domains,
+  now.at::float8 as at,
   coalesce(changes.rows, '[]') as rows, coalesce(forget.codes, '[]') as codes,
   (select count(*) = ${limits.passBulk} from found) as more,
   (select json_build_array(xid::text, id) from found order by xid desc, id desc limit 1) as last
@@ -112,6 +125,7 @@ interface ChangesRow {
   ahead: boolean | null
   identity: string | null
   version: number
+  domains: string
   at: number
   rows: ChangeRow[]
   codes: Code[]
@@ -138,7 +152,7 @@ export function createTruth(read: Sql, passes: Sql): Truth {
         'ql-changes-since',
       )
       if (!row) throw new Error('ql_meta is empty')
-      const { identity, version, at: atS, rows, codes: forget, last } = row
+      const { identity, version, domains, at: atS, rows, codes: forget, last } = row
       // No pass succeeds, so no Redis is trusted, until they are on again; then it is another identity.
       if (identity === null) throw new Error('a trigger of links is switched off: changes are not announced')
       const target = cursor?.to ?? row.snapshot
@@ -146,7 +160,7 @@ export function createTruth(read: Sql, passes: Sql): Truth {
         row.more && cursor !== null && last !== null
           ? { identity, version, snapshot: cursor.snapshot, to: target, after: last, atS }
           : { identity, version, snapshot: target, atS }
-      return { next, changes: rows.map(toChange), forget, ahead: row.ahead === true }
+      return { next, changes: rows.map(toChange), forget, ahead: row.ahead === true, domains }
     },
   }
 }

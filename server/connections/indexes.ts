@@ -7,6 +7,8 @@ export interface IndexSpec {
   readonly name: string
   /** What follows the name: `on links (…)`. */
   readonly definition: string
+  /** An index that nobody needs any more when this one is there. */
+  readonly replaces?: string
 }
 
 export interface IndexOptions {
@@ -24,12 +26,14 @@ export function buildIndexes({ buildMs, ...options }: IndexOptions, choose: Choo
     const built: string[] = []
     const { rows } = await client.query<{ mine: boolean }>(`select pg_try_advisory_lock(${indexLock}) as mine`)
     if (!rows[0]?.mine) return built
-    for (const { name, definition } of await choose((extension) => addExtension(client, extension))) {
+    for (const { name, definition, replaces } of await choose((extension) => addExtension(client, extension))) {
       const state = await stateOf(client, name)
-      if (state === 'valid') continue
       if (state === 'invalid') await client.query(`drop index concurrently ${name}`)
-      await client.query(`create index concurrently ${name} ${definition}`)
-      built.push(name)
+      if (state !== 'valid') {
+        await client.query(`create index concurrently ${name} ${definition}`)
+        built.push(name)
+      }
+      if (replaces) await client.query(`drop index concurrently if exists ${replaces}`)
     }
     return built
   })

@@ -47,6 +47,11 @@ async function takeLock(client: pg.Client): Promise<void> {
 
 async function migrate(client: pg.Client, onInfo: (message: string) => void): Promise<void> {
   const quiet = (): void => undefined
+  // What a migration has found that a person should know.
+  const onNotice = ({ severity, message }: { severity?: string | undefined; message?: string | undefined }): void => {
+    if (severity === 'WARNING' && message !== undefined) onInfo(message)
+  }
+  client.on('notice', onNotice)
   const applied = await runner({
     dbClient: client,
     dir: migrations,

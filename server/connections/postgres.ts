@@ -100,7 +100,8 @@ export function openPostgres(options: PostgresOptions): Postgres {
       } catch (error) {
         // A connection that cannot even roll back is not given back to the pool.
         await client.query('rollback').catch(() => (failure = error as Error))
-        throw error
+        // Where nobody waited for the statement that failed, the next one says only that something did.
+        throw sqlState(error) === inFailedTransaction ? await firstFailure(asked, error) : error
       } finally {
         client.release(failure)
       }
@@ -147,6 +148,14 @@ export const sqlOf = (client: pg.Pool | pg.ClientBase): Sql => ({
     return (await client.query(statement)).rows as T[]
   },
 })
+
+const inFailedTransaction = '25P02'
+
+const firstFailure = (asked: readonly Promise<unknown>[], other: unknown): Promise<unknown> =>
+  Promise.all(asked).then(
+    () => other,
+    (first: unknown) => first,
+  )
 
 /** SQLSTATE of a statement that Postgres refused; undefined when Postgres could not be asked. */
 export function sqlState(error: unknown): string | undefined {

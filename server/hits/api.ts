@@ -1,8 +1,9 @@
 // How much of a link's month is used.
 import { z } from 'zod'
-import { codeNamed, count, timeShown } from '../api/fields.ts'
+import { codeNamed, count, domainQuery, timeShown } from '../api/fields.ts'
 import { operation, route, type Route } from '../api/operation.ts'
 import type { Sql } from '../connections/postgres.ts'
+import type { Names } from '../domains/names.ts'
 import { QuickLinkError } from '../errors.ts'
 import type { Code } from '../link.ts'
 import { readLink } from '../links/store.ts'
@@ -10,6 +11,7 @@ import { readHits } from './store.ts'
 
 export interface HitsApiDeps {
   readonly sql: Sql
+  readonly names: Names
   /** Writes what this process has counted; other processes write once a second. */
   readonly flushClicks: () => Promise<void>
   /** Left in Redis; undefined: nobody can say. */
@@ -27,6 +29,7 @@ export const readHitsOperation = operation({
   summary: "What is used of a link's month",
   about: 'A limit is never exceeded, whatever fails; a link may end a little short of it.',
   params: z.object({ code: codeNamed }),
+  query: domainQuery,
   answer: {
     status: 200,
     what: 'The hits of this month.',
@@ -47,7 +50,8 @@ export const readHitsOperation = operation({
 })
 
 export const hitRoutes = (deps: HitsApiDeps): Route[] => [
-  route(readHitsOperation, async ({ caller, params: { code } }) => {
+  route(readHitsOperation, async ({ caller, params, query }) => {
+    const code = deps.names.codeAt(params.code, query.domain)
     const link = await readLink(deps.sql, code, caller.isOwner ? null : caller.tenant)
     if (!link) throw new QuickLinkError('not_found', 'There is no link with this code.')
     await deps.flushClicks()

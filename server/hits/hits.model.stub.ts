@@ -49,6 +49,14 @@ for i, key in ipairs(KEYS) do
   if redis.call('EXISTS', key) == 1 then redis.call('COPY', key, ARGV[i], 'REPLACE') else redis.call('UNLINK', ARGV[i]) end
 end`
 
+const leftLua = `
+local answer = {}
+for i = 1, #KEYS, 2 do
+  local of = redis.call('HMGET', KEYS[i + 1], 'owner', 'run')
+  if of[2] == ARGV[1] then table.insert(answer, of[1] .. '=' .. (redis.call('GET', KEYS[i]) or 0) .. '=' .. KEYS[i]) end
+end
+return answer`
+
 /** Each has a code of its own: a search that is interrupted may still go on beside the next one. */
 let worlds = 0
 
@@ -81,7 +89,10 @@ export class World {
       id: 1,
       url: 'https://a/',
       permanent: false,
+      startsAtS: null,
       expiresAtS: null,
+      expiredUrl: null,
+      forwardQuery: false,
       monthlyHits: limit,
       version: 1,
     }
@@ -220,6 +231,17 @@ export class World {
   /** What a pass does, every now and then. */
   async passes(): Promise<void> {
     await Promise.all(this.#processes.map(({ prepare }) => prepare()))
+  }
+
+  /** In Redis, to be handed out: by link and month. */
+  async left(): Promise<Map<string, number>> {
+    const found = await this.#real((redis) => redis.script('qlTestLeft', leftLua)(this.#keys, [`run${this.#run}`]))
+    // A counter that any link inherits is nobody's.
+    const parsed = (found as string[]).flatMap((text) => {
+      const [, id, left, month] = /^([1-9]\d*):\d+=(\d+)=.*:([\d-]+)$/.exec(text) ?? []
+      return id === undefined ? [] : [[`${id}/${month}`, Number(left)] as const]
+    })
+    return new Map(parsed)
   }
 
   async close(): Promise<void> {

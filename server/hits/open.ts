@@ -3,6 +3,7 @@ import { limits, type Config } from '../config.ts'
 import type { Breaker } from '../connections/breaker.ts'
 import { withDeadline } from '../connections/deadline.ts'
 import type { Sql } from '../connections/postgres.ts'
+import type { Names } from '../domains/names.ts'
 import type { DatabaseClock } from './database-clock.ts'
 import type { HitCounters } from './hit-counters.ts'
 import { HitQuota } from './hit-quota.ts'
@@ -15,6 +16,7 @@ interface HitsDeps {
   /** With the redirect's deadline. */
   readonly redirects: Sql
   readonly api: Sql
+  readonly names: Names
   readonly breaker: Breaker
   readonly counters: HitCounters | undefined
   readonly clock: DatabaseClock
@@ -61,6 +63,7 @@ export function openHits(config: Pick<Config, 'dbTimeoutMs' | 'hitQuotaUngrantab
 
   const routes = hitRoutes({
     sql: deps.api,
+    names: deps.names,
     flushClicks: deps.flushClicks,
     leftInRedis: (code, linkId, month) => counters?.left(code, linkId, month) ?? Promise.resolve(undefined),
     settledMs: 2 * limits.hitIdleMs,

@@ -1,5 +1,5 @@
 // The API of links as its rows in Postgres show it, and while Postgres is away. What needs no look behind it is in contract/.
-import { beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test, vi } from 'vitest'
 import { startTestApp, type ApiAnswer, type TestApp } from '../../testing/app.ts'
 import { newTenant } from '../../testing/http.ts'
 import { freshDatabase, handInPsql, proxied, type FaultProxy } from '../../testing/services.ts'
@@ -75,6 +75,27 @@ test('a code that has expired may be created again by its tenant only', async ()
   expect((await app.api('GET', '/links/expired-1')).status).toBe(200)
   expect((await other.api('POST', '/links', { url, code: 'expired-1' })).status).toBe(409)
   expect(await create({ code: 'expired-1' })).toMatchObject({ status: 201, body: { expiresAt: null } })
+})
+
+test('a code that leads somewhere after its end is taken until it is deleted', async () => {
+  await create({ code: 'leads-on', expiredUrl: `${url}over` })
+  await db.query(`update links set expires_at = now() - interval '1 minute' where code = 'leads-on'`)
+  expect((await create({ code: 'leads-on' })).status).toBe(409)
+  await app.api('DELETE', '/links/leads-on')
+  expect(await create({ code: 'leads-on' })).toMatchObject({ status: 201, body: { expiredUrl: null } })
+})
+
+test('codes of one and two characters, and words that were reserved later, are links where they exist; nobody can make them', async () => {
+  for (const code of ['a', '_-', 'console', 'Session']) {
+    expect((await create({ code })).status).toBe(400)
+    expect((await app.get(`/${code}`)).status).toBe(404)
+    await db.query('insert into links (code, url) values ($1, $2)', [code, url])
+    await vi.waitFor(async () => expect((await app.get(`/${code}`)).headers.location).toBe(url), 5000)
+    expect((await app.api('PATCH', `/links/${code}`, { url: `${url}b` })).status).toBe(200)
+    expect((await app.api('GET', `/links/${code}/hits`)).status).toBe(200)
+    expect((await app.api('DELETE', `/links/${code}`)).status).toBe(204)
+    expect((await create({ code })).status).toBe(400)
+  }
 })
 
 test('an Idempotency-Key is forgotten after a day, and free for another body', async () => {

@@ -3,82 +3,137 @@ import type { Request } from 'express'
 import type { Cursors } from '../api/cursors.ts'
 import { route, type Caller, type Route } from '../api/operation.ts'
 import { readClicks } from '../clicks/history.ts'
-import { QuickLinkError } from '../errors.ts'
-import type { Code } from '../link.ts'
-import { asChange, changeLink, deleteLink, type Target, type WriteDeps } from './change-link.ts'
+import type { Names } from '../domains/names.ts'
+import { invalid, QuickLinkError } from '../errors.ts'
+import { codeAt, type Code } from '../link.ts'
+import { asChange, changeLink, deleteLink, type LinkChange, type Target, type WriteDeps } from './change-link.ts'
 import { createLink } from './create-link.ts'
 import { parseDestination } from './destination.ts'
-import { etagOf, versionsOf } from './etag.ts'
+import { etagOf, statesOf } from './etag.ts'
 import { idempotencyKey } from './idempotency.ts'
-import { agreedExpiry, agreedHits, clicksRange, parseCustomCode } from './input.ts'
+import { agreedExpiry, agreedHits, agreedTimes, agreedWindow, clicksRange, parseCustomCode } from './input.ts'
 import * as operations from './operations.ts'
 import type { LinkShown } from './operations.ts'
-import type { Search } from './search.ts'
-import { listLinks, readLink, type LinkPatch, type LinkRow, type Scope } from './store.ts'
+import { listLinks } from './list.ts'
+import type { Leash } from './search.ts'
+import { agreedLead, parseRules, shownOf } from './special.ts'
+import { findPlain, readLink, type LinkRow, type Scope } from './store.ts'
+import { deleteTag, listTags, renameTag } from './tags.ts'
 import type { Tier } from '../tenants/tiers.ts'
 
 export interface LinksApiDeps extends WriteDeps {
-  /** What short URLs begin with, without a slash at the end. */
-  readonly publicUrl: string
+  readonly names: Names
   readonly cursors: Cursors
-  readonly search: Search
+  readonly leash: Leash
 }
 
 export function linkRoutes(deps: LinksApiDeps): Route[] {
-  const { db, publicUrl, cursors, search } = deps
-  const shown = (row: LinkRow) => present(publicUrl, row)
+  const { db, names, cursors, leash } = deps
+  const shown = (row: LinkRow) => present(names, row)
   /** The link of this path that the caller may see. */
   const existing = async (code: Code, caller: Caller): Promise<LinkRow> => {
     const row = await readLink(db, code, scopeOf(caller))
     if (!row) throw noLink(code)
     return row
   }
+  const made = (link: LinkShown) => ({
+    body: link,
+    headers: { Location: names.pathOf(codeAt(link.domain, link.code as Code)), ETag: etagOf(link) },
+  })
   return [
-    route(operations.create, async ({ caller: { tenant }, body, request }) => {
+    route(operations.create, async ({ caller, query, body, request }) => {
+      const { tenant } = caller
       const terms = await tierOf(deps, tenant)
+      const domain = names.hostOf(body.domain)
+      const { password } = body
+      const lead = agreedLead({
+        url: parseDestination(body.url, ownHosts(deps, request)),
+        permanent: body.permanent ?? false,
+        rules: parseRules(body.rules, ownHosts(deps, request)),
+        hasPassword: typeof password === 'string',
+      })
+      // A fast hash of a password would undo the slow one.
+      const key = idempotencyKey(request.get('Idempotency-Key'), password ? { ...body, password: true } : body)
+      if (query.onExisting !== undefined) {
+        mustBePlain(body)
+        const { lifeDays, monthlyHits } = terms
+        const there = await findPlain(db, { tenant, url: lead.url, domain, lifeDays, monthlyHits })
+        if (there) return { status: 200, ...made(shown(there)) }
+      }
       const answer = await createLink(deps, {
         link: {
           tenant,
-          url: parseDestination(body.url, ownHosts(deps, request)),
-          permanent: body.permanent ?? false,
+          url: lead.url,
+          special: { rules: lead.rules, passwordHash: undefined },
+          permanent: lead.permanent,
           enabled: body.enabled ?? true,
-          expiresAt: agreedExpiry(terms, body.expiresAt ?? null, Date.now()),
+          ...agreedTimes(terms, body.startsAt ?? null, body.expiresAt ?? null),
+          expiredUrl: destinationOrNone(deps, request, body.expiredUrl) ?? null,
+          forwardQuery: body.forwardQuery ?? false,
           monthlyHits: agreedHits(terms, body.monthlyHits ?? null),
+          title: body.title ?? null,
+          note: body.note ?? null,
+          tags: body.tags ?? [],
+          createdBy: caller.keyName,
         },
-        code: body.code === undefined ? undefined : parseCustomCode(body.code),
-        idempotencyKey: idempotencyKey(request.get('Idempotency-Key'), body),
+        code: body.code === undefined ? undefined : codeAt(domain, parseCustomCode(body.code)),
+        domain,
+        password: password ?? undefined,
+        idempotencyKey: key,
         present: shown,
       })
-      return { body: answer, headers: { Location: `/api/v1/links/${answer.code}`, ETag: etagOf(answer) } }
+      return made(answer)
     }),
-    route(operations.list, async ({ caller, query: { limit, cursor, q, enabled, tenant } }) => {
+    route(operations.list, async ({ caller, query: { limit, cursor, tenant, url, domain, ...asked } }) => {
       const scope = listScope(caller, tenant)
-      const pages = scope === null ? ['links'] : ['links', scope]
-      const beforeId = cursor === undefined ? undefined : cursors.open(pages, cursor)
-      const query = { scope, limit, beforeId, enabled }
-      const { rows, nextId } = q
-        ? await search(caller.tenant, q, (sql, match) => listLinks(sql, query, match))
-        : await listLinks(db, query)
-      const nextCursor = nextId === undefined ? null : cursors.seal(pages, nextId)
-      return { body: { items: rows.map(shown), nextCursor } }
+      const filters = {
+        ...asked,
+        ...(url === undefined ? {} : { url: parseDestination(url, []) }),
+        ...(domain === undefined ? {} : { domain: names.hostOf(domain) }),
+      }
+      const pages = ['links', JSON.stringify([scope, Object.entries(filters).sort()])]
+      const after = cursor === undefined ? undefined : cursors.open(pages, cursor)
+      const { rows, next } = await listLinks(db, leash, caller.tenant, { ...filters, scope, limit, after })
+      return { body: { items: rows.map(shown), nextCursor: next ? cursors.seal(pages, next) : null } }
     }),
-    route(operations.read, async ({ caller, params }) => withTag(shown(await existing(params.code, caller)))),
-    route(operations.change, async ({ caller, params: { code }, body: { url, ...rest }, request }) => {
-      const given = url === undefined ? rest : { ...rest, url: parseDestination(url, ownHosts(deps, request)) }
-      const target = targetOf(code, caller, request)
-      const row = await asChange(deps, caller.tenant, async () =>
-        changeLink(deps, target, await agreed(deps, target, given)),
-      )
+    route(operations.read, async ({ caller, params, query }) =>
+      withTag(shown(await existing(names.codeAt(params.code, query.domain), caller))),
+    ),
+    route(operations.change, async ({ caller, params, query, body, request }) => {
+      const { url, expiredUrl, rules } = body
+      const given = {
+        ...body,
+        ...(url === undefined ? {} : { url: parseDestination(url, ownHosts(deps, request)) }),
+        ...(rules === undefined ? {} : { rules: parseRules(rules, ownHosts(deps, request)) }),
+        ...(expiredUrl === undefined ? {} : { expiredUrl: destinationOrNone(deps, request, expiredUrl) }),
+      }
+      const target = targetOf(names.codeAt(params.code, query.domain), caller, request)
+      const row = await asChange(deps, caller.tenant, async () => {
+        const { patch, tenant } = await agreed(deps, target, given)
+        return changeLink(deps, target, patch, tenant)
+      })
       return withTag(shown(row))
     }),
-    route(operations.remove, async ({ caller, params: { code }, request }) => {
-      const target = targetOf(code, caller, request)
+    route(operations.remove, async ({ caller, params, query, request }) => {
+      const target = targetOf(names.codeAt(params.code, query.domain), caller, request)
       await asChange(deps, caller.tenant, () => deleteLink(deps, target))
       return undefined
     }),
-    route(operations.readClicks, async ({ caller, params: { code }, query }) => {
+    route(operations.listTags, async ({ caller, query: { tenant } }) => ({
+      body: { items: await listTags(db, tagsOf(caller, tenant)) },
+    })),
+    route(operations.renameTag, async ({ caller, params: { tag }, query: { tenant }, body: { name } }) => {
+      const whose = tagsOf(caller, tenant)
+      return { body: await asChange(deps, caller.tenant, () => renameTag(db, whose, tag, name)) }
+    }),
+    route(operations.removeTag, async ({ caller, params: { tag }, query: { tenant } }) => {
+      const whose = tagsOf(caller, tenant)
+      await asChange(deps, caller.tenant, () => deleteTag(db, whose, tag))
+      return undefined
+    }),
+    route(operations.readClicks, async ({ caller, params, query }) => {
       const range = clicksRange(query, Date.now())
-      const link = await existing(code, caller)
+      const link = await existing(names.codeAt(params.code, query.domain), caller)
       const buckets = await readClicks(db, { linkId: link.id, ...range })
       return {
         body: {
@@ -90,22 +145,41 @@ export function linkRoutes(deps: LinksApiDeps): Route[] {
   ]
 }
 
+/** What is said of how it redirects would be lost with a link that is there. */
+function mustBePlain(body: object): void {
+  const field = Object.keys(body).find((name) => !['url', 'domain', 'title', 'note', 'tags'].includes(name))
+  if (field === undefined) return
+  throw invalid(field, `${field} does not go with onExisting=return, which is for a plain link: leave one of them out.`)
+}
+
 /** What it promises of a link. */
 const tierOf = async ({ tiers, directory }: WriteDeps, tenant: string): Promise<Tier> =>
   tiers[(await directory.get(tenant)).tier]
 
 /** Whoever changes a link, it is held to the terms of its own tenant. */
-async function agreed(deps: LinksApiDeps, { code, scope }: Target, given: LinkPatch): Promise<LinkPatch> {
-  const { expiresAt, monthlyHits } = given
-  if (expiresAt === undefined && monthlyHits === undefined) return given
+async function agreed(
+  deps: LinksApiDeps,
+  { code, scope }: Target,
+  given: LinkChange,
+): Promise<{ patch: LinkChange; tenant: string }> {
+  const { startsAt, expiresAt, monthlyHits, tags } = given
+  const hasTerms = startsAt !== undefined || expiresAt !== undefined || monthlyHits !== undefined
+  if (!hasTerms && (tags === undefined || scope !== null)) return { patch: given, tenant: scope ?? '' }
   const link = await readLink(deps.db, code, scope)
   if (!link) throw noLink(code)
-  const terms = await tierOf(deps, link.tenant)
-  return {
+  const { tenant } = link
+  if (!hasTerms) return { patch: given, tenant }
+  const terms = await tierOf(deps, tenant)
+  const patch = {
     ...given,
     ...(expiresAt === undefined ? {} : { expiresAt: agreedExpiry(terms, expiresAt, Date.now()) }),
     ...(monthlyHits === undefined ? {} : { monthlyHits: agreedHits(terms, monthlyHits) }),
   }
+  if (startsAt !== undefined || expiresAt !== undefined) {
+    const { startsAt: begins = link.startsAt, expiresAt: ends = link.expiresAt } = patch
+    agreedWindow(begins, ends)
+  }
+  return { patch, tenant }
 }
 
 const noLink = (which: string): QuickLinkError => new QuickLinkError('not_found', `There is no link ${which}.`)
@@ -116,7 +190,7 @@ const scopeOf = (caller: Caller): Scope => (caller.isOwner ? null : caller.tenan
 const targetOf = (code: Code, caller: Caller, request: Pick<Request, 'get'>): Target => ({
   code,
   scope: scopeOf(caller),
-  versions: versionsOf(request.get('If-Match')),
+  states: statesOf(request.get('If-Match')),
 })
 
 const withTag = (link: LinkShown) => ({ body: link, headers: { ETag: etagOf(link) } })
@@ -124,29 +198,47 @@ const withTag = (link: LinkShown) => ({ body: link, headers: { ETag: etagOf(link
 function listScope(caller: Caller, tenant: string | undefined): Scope {
   if (caller.isOwner) return tenant ?? null
   if (tenant !== undefined && tenant !== caller.tenant) {
-    throw new QuickLinkError('forbidden', "Only the owner may list another tenant's links.")
+    throw new QuickLinkError('forbidden', "Only the owner may ask for what is another tenant's.")
   }
   return caller.tenant
 }
 
+/** Tags are a tenant's own: the owner names whose, or means its own. */
+const tagsOf = (caller: Caller, tenant: string | undefined): string => listScope(caller, tenant) ?? caller.tenant
+
 /** The Host header is the caller's choice, and may be missing: it can only have a link refused, never one accepted. */
 const ownHosts = (deps: LinksApiDeps, request: Pick<Request, 'get'>): string[] => [
-  new URL(deps.publicUrl).host,
+  ...deps.names.hosts(),
   request.get('Host') ?? '',
 ]
 
-function present(publicUrl: string, row: LinkRow): LinkShown {
+const destinationOrNone = (
+  deps: LinksApiDeps,
+  request: Pick<Request, 'get'>,
+  expiredUrl: string | null | undefined,
+): string | null | undefined =>
+  typeof expiredUrl === 'string' ? parseDestination(expiredUrl, ownHosts(deps, request), 'expiredUrl') : expiredUrl
+
+function present(names: Names, row: LinkRow): LinkShown {
   return {
-    code: row.code,
-    shortUrl: `${publicUrl}/${row.code}`,
-    url: row.url,
+    ...names.shown(row.code),
+    ...shownOf(row),
     permanent: row.permanent,
     enabled: row.enabled,
+    startsAt: row.startsAt?.toISOString() ?? null,
     expiresAt: row.expiresAt?.toISOString() ?? null,
+    expiredUrl: row.expiredUrl,
+    forwardQuery: row.forwardQuery,
     monthlyHits: row.monthlyHits,
+    state: row.state,
+    title: row.title,
+    note: row.note,
+    tags: [...row.tags],
     clicks: row.clicks,
     tenant: row.tenant,
+    createdBy: row.createdBy,
     version: row.version,
+    revision: row.revision,
     createdAt: row.createdAt.toISOString(),
     updatedAt: row.updatedAt.toISOString(),
   }

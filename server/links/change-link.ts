@@ -4,22 +4,28 @@ import type { Announcer, AsOf } from '../coherence/announce.ts'
 import { limits } from '../config.ts'
 import type { Postgres, Sql } from '../connections/postgres.ts'
 import { QuickLinkError } from '../errors.ts'
-import type { Code, Version } from '../link.ts'
+import type { Code } from '../link.ts'
 import { lockTenantOf } from '../quotas/quota-store.ts'
 import { linkLimit, type TenantQuota } from '../quotas/tenant-quota.ts'
 import { settle, unitOf, type RateLimit } from '../rates/rate-limit.ts'
+import type { Hasher } from '../passwords/hasher.ts'
 import type { Directory } from '../tenants/directory.ts'
 import type { Tiers } from '../tenants/tiers.ts'
 import type { Preparation } from './create-link.ts'
+import type { Revised } from './etag.ts'
+import { keepSecret, leadAfter, patchOf, type SpecialAsked } from './special.ts'
 import {
+  changesCore,
   deleteLink as deleteRow,
   patchLink,
   readLink,
   toKnown,
+  type LinkCore,
   type LinkPatch,
   type LinkRow,
   type Scope,
 } from './store.ts'
+import { ensureTags, haveAll } from './tags.ts'
 
 /** What may be written: who may create or change how much, and what a tenant has agreed to. */
 export interface Admission {
@@ -33,6 +39,7 @@ export interface WriteDeps extends Admission {
   readonly db: Postgres
   readonly preparation: Preparation
   readonly announcer: Announcer
+  readonly hasher: Hasher
   /** How long a request waits for a restored database to be adopted. */
   readonly prepareMs: number
 }
@@ -49,40 +56,63 @@ export async function asChange<T>(deps: Admission, tenant: string, work: () => P
   }
 }
 
-/** Which link: its code, whose it must be, and the versions of which it must have one. */
+/** Which link: its code, whose it must be, and the states of which it must be in one. */
 export interface Target {
   readonly code: Code
   readonly scope: Scope
-  readonly versions: readonly Version[] | undefined
+  readonly states: readonly Revised[] | undefined
 }
 
-export const changeLink = (deps: WriteDeps, target: Target, patch: LinkPatch): Promise<LinkRow> =>
-  writeExisting(deps, target, (sql) => patchLink(sql, target.code, target.scope, patch, target.versions))
+export type LinkChange = Omit<LinkPatch, 'rules' | 'hasPassword'> & SpecialAsked
+
+/** `tenant`: whose link it is, where it is given tags. What no redirect depends on is announced to nobody. */
+export async function changeLink(deps: WriteDeps, target: Target, patch: LinkChange, tenant: string): Promise<LinkRow> {
+  const { code, scope, states } = target
+  const { tags, password } = patch
+  const passwordHash = typeof password === 'string' ? await deps.hasher.hash(password) : password
+  const write = async (sql: Sql): Promise<LinkRow | undefined> => {
+    if (tags) void ensureTags(sql, tenant, tags)
+    const lead = await leadAfter(sql, target, { ...patch, passwordHash })
+    if (lead === 'no link') return undefined
+    const changed = lead === 'same' ? patch : { ...patch, ...patchOf(lead) }
+    const row = await patchLink(sql, code, scope, changed, states)
+    if (row && lead !== 'same') await keepSecret(sql, row.id, lead, passwordHash)
+    if (row && tags) haveAll(tags, row.tags)
+    return row
+  }
+  return writeExisting(deps, target, write, changesCore(patch) || password !== undefined)
+}
 
 /** Its place is free again: Redis hears of it, in the generation that the tenant has. */
 export async function deleteLink(deps: WriteDeps, target: Target): Promise<void> {
-  const { code, scope, versions } = target
+  const { code, scope, states } = target
   let owner: Awaited<ReturnType<typeof lockTenantOf>>
-  await writeExisting(deps, target, async (sql) => {
-    const [locked, gone] = await Promise.all([lockTenantOf(sql, code, scope), deleteRow(sql, code, scope, versions)])
-    owner = locked
-    return gone
-  })
+  await writeExisting(
+    deps,
+    target,
+    async (sql) => {
+      const [locked, gone] = await Promise.all([lockTenantOf(sql, code, scope), deleteRow(sql, code, scope, states)])
+      owner = locked
+      return gone
+    },
+    true,
+  )
   if (owner && linkLimit(deps.tiers, owner) !== null) await deps.quota.refund(owner.id, owner.generation)
 }
 
-async function writeExisting(
+async function writeExisting<Row extends LinkCore>(
   deps: WriteDeps,
-  { code, scope, versions }: Target,
-  write: (sql: Sql) => Promise<LinkRow | undefined>,
-): Promise<LinkRow> {
+  { code, scope, states }: Target,
+  write: (sql: Sql) => Promise<Row | undefined>,
+  isNoticed: boolean,
+): Promise<Row> {
   const asOf = deps.announcer.asOf()
   const row = await deps.db.transaction(write)
   if (!row) {
-    if (versions && (await readLink(deps.db, code, scope))) throw hasChanged()
+    if (states && (await readLink(deps.db, code, scope))) throw hasChanged()
     throw new QuickLinkError('not_found', `There is no link ${code}.`)
   }
-  await announce(deps, row, asOf)
+  if (isNoticed) await announce(deps, row, asOf)
   return row
 }
 
@@ -92,5 +122,5 @@ const hasChanged = (): QuickLinkError =>
   })
 
 /** What is committed is acknowledged, whatever becomes of the announcement: the relay pass finds the change. */
-export const announce = (deps: WriteDeps, row: LinkRow, asOf: AsOf): Promise<void> =>
+export const announce = (deps: WriteDeps, row: LinkCore, asOf: AsOf): Promise<void> =>
   deps.announcer.announce(row.code, toKnown(row), asOf).catch(() => undefined)

@@ -1,7 +1,7 @@
 // The steps of a create. What is acknowledged is committed; what is committed is announced, first of all to this process.
 //
 //   1  Redis     a unit of this hour's creates, and of all tenants' together; a place in the tenant's quota
-//   2  Postgres  claim the Idempotency-Key, lock the tenant, count its links, insert
+//   2  Postgres  claim the Idempotency-Key, lock the tenant, count its links if there may be no room, insert
 //   3  Postgres  remember the answer, commit
 //   4  Redis     announce the link
 //
@@ -11,8 +11,9 @@ import { limits } from '../config.ts'
 import { withDeadline } from '../connections/deadline.ts'
 import { sqlState, type Sql } from '../connections/postgres.ts'
 import { QuickLinkError, unavailable } from '../errors.ts'
-import type { Code } from '../link.ts'
-import { countLinks, lockTenant, takesOver } from '../quotas/quota-store.ts'
+import { mayUseDomain } from '../domains/store.ts'
+import { codeAt, type Code } from '../link.ts'
+import { countLinks, countTowards, lockTenant, recount, takesOver } from '../quotas/quota-store.ts'
 import { linkLimit, type Place } from '../quotas/tenant-quota.ts'
 import { settle, unitOf, type Unit } from '../rates/rate-limit.ts'
 import { mustLookAgain } from './adopt.ts'
@@ -21,6 +22,7 @@ import { claimKey, earlierAnswer, rememberAnswer, usedForAnother, type Idempoten
 import type { LinkShown } from './operations.ts'
 import type { Mint } from './shortcode.ts'
 import { drawCounter, insertCustom, insertGenerated, type LinkRow, type NewLink } from './store.ts'
+import { ensureTags, haveAll } from './tags.ts'
 
 export interface Minting {
   readonly mint: Mint
@@ -40,6 +42,9 @@ export interface Preparation {
 export interface CreateRequest {
   readonly link: NewLink
   readonly code: Code | undefined
+  /** Where: a further domain's host, or null. */
+  readonly domain: string | null
+  readonly password?: string | undefined
   readonly idempotencyKey: IdempotencyKey | undefined
   /** What the caller is answered; kept with the idempotency key. */
   readonly present: (row: LinkRow) => LinkShown
@@ -74,7 +79,7 @@ export async function createLink(deps: WriteDeps, request: CreateRequest): Promi
   const { unit, place } = admitted
   const asOf = deps.announcer.asOf()
   try {
-    const { row, answer, isOneMore } = await inTransaction(deps, request, admitted)
+    const { row, answer, isOneMore } = await inTransaction(deps, await withHash(deps, request), admitted)
     if (row) await announce(deps, row, asOf)
     else await unit.giveBack()
     await deps.quota.settle(tenant, place, isOneMore)
@@ -83,6 +88,14 @@ export async function createLink(deps: WriteDeps, request: CreateRequest): Promi
     await Promise.all([deps.quota.settle(tenant, place, false), settle(unit, error)])
     throw error
   }
+}
+
+/** Hashed only for whom there is room: it is dear. */
+async function withHash(deps: WriteDeps, request: CreateRequest): Promise<CreateRequest> {
+  const { link, password } = request
+  if (password === undefined) return request
+  const passwordHash = await deps.hasher.hash(password)
+  return { ...request, link: { ...link, special: { rules: [], passwordHash } } }
 }
 
 const earlier = async (deps: WriteDeps, { link, idempotencyKey }: CreateRequest): Promise<LinkShown | undefined> =>
@@ -103,7 +116,7 @@ async function admit(deps: WriteDeps, { link, code }: CreateRequest): Promise<Ad
     if (limit !== null && code === undefined) await quota.heed(tenant.id, limit, place)
     // Where Redis has not said that there is room, those who find none need not queue for the lock to learn it.
     if (limit !== null && code === undefined && place.generation === undefined) {
-      const used = await countLinks(deps.db, tenant.id)
+      const used = await countTowards(deps.db, tenant.id, limit)
       if (used >= limit) throw quota.exceeded(used, limit)
     }
   } catch (error) {
@@ -134,19 +147,21 @@ async function inTransaction(deps: WriteDeps, request: CreateRequest, admitted: 
 async function insert(
   deps: WriteDeps,
   sql: Sql,
-  { link, code, idempotencyKey, present }: CreateRequest,
+  { link, code, domain, idempotencyKey, present }: CreateRequest,
   { place, limit }: Admitted,
   minting: Minting,
 ): Promise<Created> {
   const { tenant } = link
-  const draft = code === undefined ? await mintNext(sql, minting) : undefined
+  const draft = code === undefined ? await mintNext(sql, minting, domain) : undefined
+  if (link.tags.length > 0) void ensureTags(sql, tenant, link.tags)
   // Asked at once, answered one after the other: each sees what those before have done. A refusal rolls all of it back.
-  const [isOurs, lookAgain, terms, used, hasPlace, inserted, counter] = await Promise.all([
+  const [isOurs, lookAgain, mayUse, terms, counted, hasPlace, inserted, counter] = await Promise.all([
     idempotencyKey === undefined || claimKey(sql, tenant, idempotencyKey),
     mustLookAgain(sql, minting.postgresRunningSince),
+    domain === null || mayUseDomain(sql, domain, tenant),
     // The stronger lock only where there is a limit, so that others do not queue.
     lockTenant(sql, tenant, limit !== null),
-    limit === null ? 0 : countLinks(sql, tenant),
+    limit === null ? undefined : recount(sql, tenant, limit),
     limit !== null && takesOver(sql, tenant, code),
     draft ? insertGenerated(sql, link, draft) : insertCustom(sql, link, code!),
     draft && drawCounter(sql),
@@ -155,10 +170,12 @@ async function insert(
   if (!isOurs) throw new Repeated()
   if (lookAgain) throw new LookAgain()
   if (!terms) throw tenantIsGone()
-  const row = inserted ?? (code === undefined ? await insertAnother(sql, link, minting) : taken(code))
+  if (!mayUse) throw noPlaceAt(domain!)
+  const row = inserted ?? (code === undefined ? await insertAnother(sql, link, minting, domain) : taken(code))
+  haveAll(link.tags, row.tags)
   const limitNow = linkLimit(deps.tiers, terms)
   if (limitNow !== null) {
-    const before = limit === null ? await countOthers(sql, tenant) : used
+    const before = limit === limitNow ? (counted ?? terms.linksAtMost ?? 0) : await countOthers(sql, tenant)
     if (before >= limitNow && !hasPlace) {
       place.isAstray = place.generation !== undefined
       throw deps.quota.exceeded(before, limitNow)
@@ -178,25 +195,25 @@ interface Draft {
 }
 
 /** A counter whose code is a reserved word is skipped. */
-async function mintNext(sql: Sql, { mint, counters, saltGeneration }: Minting): Promise<Draft> {
+async function mintNext(sql: Sql, { mint, counters, saltGeneration }: Minting, domain: string | null): Promise<Draft> {
   for (let attempt = 0; attempt < limits.mintAttempts; attempt++) {
     const counter = counters.shift() ?? (await drawCounter(sql))
     const code = mint(counter)
-    if (code !== undefined) return { code, counter, saltGeneration }
+    if (code !== undefined) return { code: codeAt(domain, code), counter, saltGeneration }
   }
   throw noFreeCode()
 }
 
 /** A counter whose code was taken is skipped as well. */
-async function insertAnother(sql: Sql, link: NewLink, minting: Minting): Promise<LinkRow> {
+async function insertAnother(sql: Sql, link: NewLink, minting: Minting, domain: string | null): Promise<LinkRow> {
   for (let attempt = 1; attempt < limits.mintAttempts; attempt++) {
-    const row = await insertGenerated(sql, link, await mintNext(sql, minting))
+    const row = await insertGenerated(sql, link, await mintNext(sql, minting, domain))
     if (row) return row
   }
   throw noFreeCode()
 }
 
-/** Of a tenant that has got a limit a moment ago: its links but for the one that is being made. */
+/** Of a tenant that has got another limit a moment ago: its links but for the one that is being made. */
 async function countOthers(sql: Sql, tenant: string): Promise<number> {
   await lockTenant(sql, tenant, true)
   return (await countLinks(sql, tenant)) - 1
@@ -204,6 +221,11 @@ async function countOthers(sql: Sql, tenant: string): Promise<number> {
 
 const foreignKeyViolation = '23503'
 const tenantIsGone = (): QuickLinkError => new QuickLinkError('forbidden', 'This tenant has been deleted.')
+
+const noPlaceAt = (domain: string): QuickLinkError =>
+  new QuickLinkError('forbidden', `This tenant may not make links at ${domain}: the owner can allow it.`, {
+    members: { field: 'domain' },
+  })
 
 const noFreeCode = (): QuickLinkError =>
   new QuickLinkError('unavailable', 'No free code was found: try again.', { retryAfterS: 1 })

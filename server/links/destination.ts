@@ -13,10 +13,10 @@ const unprintable = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/
 const authority = /^https?:[/\\]+[^/\\?#]*/i
 const hostForm = `must have a host of at most ${limits.hostLength} characters`
 
-/** `ownHosts`: QuickLink's own, as host or host:port. */
-export function parseDestination(text: string, ownHosts: readonly string[]): string {
+/** `ownHosts`: QuickLink's own, as host or host:port. `field`: which of a request it is. */
+export function parseDestination(text: string, ownHosts: readonly string[], field = 'url'): string {
   const refuse = (what: string): never => {
-    throw invalid('url', `url ${what}.`)
+    throw invalid(field, `${field} ${what}.`)
   }
   if (text.length > limits.urlLength) refuse(`must have at most ${limits.urlLength} characters`)
   if (unprintable.test(text)) refuse('must not contain control characters or line breaks')

@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import {
   codeGiven,
+  domainGiven,
   futureTime,
   largestInteger,
   mustBe,
@@ -9,11 +10,16 @@ import {
   tenantIdGiven,
   textOf,
   timeGiven,
+  wholeSecond,
 } from '../api/fields.ts'
 import { limits } from '../config.ts'
 import { invalid } from '../errors.ts'
+import { specialGiven } from './special.ts'
 import type { Tier } from '../tenants/tiers.ts'
-import { customCodeLength, lastTimeMs, parseCode, reservedWords, type Code } from '../link.ts'
+import { customCodeLength, isReserved, lastTimeMs, parseCode, type Code } from '../link.ts'
+import { sorts } from './list.ts'
+import { states } from './store.ts'
+import { eachOnce } from './tags.ts'
 
 const boolean = z.boolean(mustBe('true or false'))
 const hits = `a whole number from 1 to ${largestInteger}, or null`
@@ -28,32 +34,118 @@ const expiresAt = futureTime
   .nullable()
   .meta({ description: "When it ends, in the future, at most as late as the tenant's tier has it; null: as late." })
 
+const startsAt = wholeSecond
+  .nullable()
+  .meta({ description: 'When it begins: until then visitors are answered 404. Before `expiresAt`; null: at once.' })
+
+const asUrl = { format: 'uri', maxLength: limits.urlLength }
 const url = z.string(mustBe('text')).meta({
   description: "Where it leads: http or https, and not to QuickLink's own host.",
-  override: { format: 'uri', maxLength: limits.urlLength },
+  override: asUrl,
   examples: ['https://example.org/a/long/address'],
 })
+const expiredUrl = z
+  .string(mustBe('text or null'))
+  .nullable()
+  .meta({
+    description:
+      "Where it leads from `expiresAt` on, and while the month's hits are used up; such a visit is no hit and no click. null: nowhere.",
+    override: ({ jsonSchema }) => void Object.assign(jsonSchema.anyOf?.[0] ?? {}, asUrl),
+    examples: ['https://example.org/over'],
+  })
 const mayChange = {
+  ...specialGiven,
   permanent: boolean.optional().meta({ description: 'true: visitors are answered 301, else 302.' }),
   enabled: boolean.optional().meta({ description: 'false: visitors are answered 404.' }),
+  startsAt: startsAt.optional(),
   expiresAt: expiresAt.optional(),
+  expiredUrl: expiredUrl.optional(),
+  forwardQuery: boolean.optional().meta({
+    description:
+      "true: what a visitor's query says is added to `url`, before its fragment; a name that both have is the visitor's. false: a query is ignored.",
+  }),
   monthlyHits: monthlyHits.optional(),
 }
 
+const title = textOf(0, limits.titleChars)
+  .transform((text) => text.trim() || null)
+  .nullable()
+  .meta({ description: 'What people call it; null: nothing.', examples: ['Spring sale'] })
+
+const noteForm = `must have at most ${limits.noteChars} characters`
+// eslint-disable-next-line no-control-regex
+const printable = /^[^\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]*$/
+const note = z
+  .string(mustBe('text'))
+  .refine((text) => text.length <= 2 * limits.noteChars && Array.from(text).length <= limits.noteChars, noteForm)
+  .regex(printable, 'must not contain control characters but line breaks and tabs')
+  .refine((text) => text.isWellFormed(), 'must be valid Unicode')
+  .transform((text) => text.trim() || null)
+  .nullable()
+  .meta({
+    description: 'For the team: nobody else sees it.',
+    override: ({ jsonSchema }) => void Object.assign(jsonSchema.anyOf?.[0] ?? {}, { maxLength: limits.noteChars }),
+  })
+
+const controls = String.raw`\u0000-\u001f\u007f-\u009f\u2028\u2029`
+export const tagForm = {
+  type: 'string' as const,
+  minLength: 1,
+  maxLength: limits.tagChars,
+  // Without controls, as in every line of text, and not only white.
+  pattern: `^[^,|${controls}]*[^,|\\s${controls}][^,|${controls}]*$`,
+  examples: ['Spring'],
+}
+
+/** In files of links, and in those of other shorteners, a comma or a bar stands between two tags. */
+export const tagGiven = textOf(1, limits.tagChars)
+  .regex(/^[^,|]*$/, 'must not contain a comma or a |')
+  .transform((text) => text.normalize('NFC').trim())
+  .refine((text) => text !== '', 'must not be empty')
+  .meta({
+    description: 'Without a comma or a bar. Upper and lower case are the same tag.',
+    override: ({ jsonSchema }) => {
+      delete jsonSchema.allOf
+      Object.assign(jsonSchema, tagForm)
+    },
+  })
+
+const tags = z
+  .array(tagGiven, mustBe('a list of texts'))
+  .max(limits.tagsPerLink, `must have at most ${limits.tagsPerLink} items`)
+  .transform(eachOnce)
+  .meta({ description: 'Those that do not exist yet are made.' })
+
+const details = { title: title.optional(), note: note.optional(), tags: tags.optional() }
+
 export const createSchema = z
-  .strictObject({ url, code: codeGiven.optional(), ...mayChange }, mustBe('a JSON object'))
+  .strictObject(
+    { url, code: codeGiven.optional(), domain: domainGiven.optional(), ...mayChange, ...details },
+    mustBe('a JSON object'),
+  )
   .meta({ id: 'NewLink' })
 
+export const onExistingSchema = z.strictObject({
+  onExisting: z
+    .enum(['return'], 'must be return')
+    .optional()
+    .meta({
+      description:
+        'With `return`, the newest plain link of the tenant to this URL is answered, if there is one, as it is: enabled, on this domain, with ' +
+        "the tier's own end and hits, and nothing else that says when or where it leads. Two requests at the same moment may make two.",
+    }),
+})
+
 export const patchSchema = z
-  .strictObject({ url: url.optional(), ...mayChange }, mustBe('a JSON object'))
+  .strictObject({ url: url.optional(), ...mayChange, ...details }, mustBe('a JSON object'))
   .refine((patch) => Object.keys(patch).length > 0, 'must name at least one field to change')
   .meta({ id: 'LinkChange', minProperties: 1 })
 
 export function parseCustomCode(text: string): Code {
-  const code = parseCode(text)
-  if (code !== undefined) return code
-  if (reservedWords.has(text.toLowerCase())) throw invalid('code', 'code is a reserved word: choose another one.')
+  if (isReserved(text)) throw invalid('code', 'code is a reserved word: choose another one.')
   const { min, max } = customCodeLength
+  const code = parseCode(text)
+  if (code !== undefined && code.length >= min) return code
   throw invalid('code', `code must have ${min} to ${max} of the characters 0-9, A-Z, a-z, _ and -.`)
 }
 
@@ -64,8 +156,31 @@ export const listSchema = z.strictObject({
   ...pageOf(defaultPage),
   q: textOf(0, searchMax, 'given once').optional().meta({
     description:
-      'A part of the code, or of the first 500 characters of the URL, without regard to case. On a database without pg_trgm, their beginning.',
+      'A part of the code, of the first 500 characters of the URL, or of the title, without regard to case. On a database without pg_trgm, their beginning.',
   }),
+  sort: z
+    .enum(sorts, `must be one of: ${sorts.join(', ')}`)
+    .default('newest')
+    .meta({
+      description:
+        '`newest` and `oldest` by when they were created, `updated` by when they were changed last, `clicks` by how often they were followed ' +
+        'until they were counted last, a minute ago or, among very many links, up to half an hour: a link that moves meanwhile may come twice in ' +
+        'a list, or not at all.',
+    }),
+  state: z
+    .enum(states, `must be one of: ${states.join(', ')}`)
+    .optional()
+    .meta({ description: 'Only those that are in this state now.' }),
+  tag: tagGiven.optional().meta({ description: 'Only those that have this tag.' }),
+  url: z
+    .string(mustBe('given once'))
+    .optional()
+    .meta({ description: 'Only those that lead exactly there.', override: { format: 'uri' } }),
+  createdBy: textOf(1, limits.titleChars, 'given once')
+    .optional()
+    .meta({ description: 'Only those that were made by a key of this name.' }),
+  createdAfter: timeGiven.optional().meta({ description: 'Only those that were created then or later.' }),
+  createdBefore: timeGiven.optional().meta({ description: 'Only those that were created earlier.' }),
   enabled: z
     .enum(['true', 'false'], 'must be true or false')
     .transform((word) => word === 'true')
@@ -77,10 +192,20 @@ export const listSchema = z.strictObject({
         jsonSchema.type = 'boolean'
       },
     }),
+  domain: domainGiven.optional().meta({ description: "Of one domain; the default one by PUBLIC_URL's host." }),
   tenant: tenantIdGiven.optional().meta({ description: 'Whose links. Others than its own only the owner may list.' }),
 })
 
+export const tagsQuery = z.strictObject({
+  tenant: tenantIdGiven
+    .optional()
+    .meta({ description: "Whose tags. Others than one's own only the owner may ask for." }),
+})
+
+export const renameSchema = z.strictObject({ name: tagGiven }, mustBe('a JSON object')).meta({ id: 'TagChange' })
+
 export const clicksSchema = z.strictObject({
+  domain: domainGiven.optional(),
   from: timeGiven.optional().meta({ description: 'By default 30 days before `to`.' }),
   to: timeGiven.optional().meta({ description: 'By default now.' }),
   by: z.enum(['hour', 'day'], 'must be hour or day').default('day'),
@@ -119,6 +244,20 @@ export function agreedHits(terms: LinkTerms, asked: number | null): number | nul
     throw invalid('monthlyHits', `monthlyHits must be at most ${most}, which is what this tenant's tier allows.`)
   }
   return asked ?? most
+}
+
+/** Of a new link. */
+export function agreedTimes(terms: LinkTerms, startsAt: Date | null, asked: Date | null) {
+  const expiresAt = agreedExpiry(terms, asked, Date.now())
+  agreedWindow(startsAt, expiresAt)
+  return { startsAt, expiresAt }
+}
+
+/** Both ends as they will be. */
+export function agreedWindow(startsAt: Date | null, expiresAt: Date | null): void {
+  if (startsAt !== null && expiresAt !== null && startsAt >= expiresAt) {
+    throw invalid('startsAt', `startsAt must be earlier than expiresAt, which is ${expiresAt.toISOString()}.`)
+  }
 }
 
 /** Exact to the second. A change may ask for the whole life anew. */

@@ -1,30 +1,71 @@
 // What the API offers about links.
 import { z } from 'zod'
-import { codeNamed, codeShown, count, pageShown, tenantShown, timeShown } from '../api/fields.ts'
+import {
+  codeNamed,
+  codeShown,
+  count,
+  domainQuery,
+  domainShown,
+  pageShown,
+  tenantShown,
+  timeShown,
+} from '../api/fields.ts'
 import { operation } from '../api/operation.ts'
-import { clicksSchema, createSchema, listSchema, patchSchema } from './input.ts'
+import {
+  clicksSchema,
+  createSchema,
+  onExistingSchema,
+  listSchema,
+  patchSchema,
+  renameSchema,
+  tagForm,
+  tagGiven,
+  tagsQuery,
+} from './input.ts'
+import { specialShown } from './special.ts'
+import { states } from './store.ts'
 
 const link = z
   .object({
     code: codeShown,
+    domain: domainShown,
     shortUrl: z.string().meta({ format: 'uri', examples: ['https://go.example.org/spring'] }),
-    url: z.string().meta({
-      description: 'Where it leads, exactly as visitors are sent there: as browsers write URLs (WHATWG), in ASCII.',
-      examples: ['https://example.org/a/long/address'],
-    }),
+    url: z
+      .string()
+      .nullable()
+      .meta({
+        description:
+          'Where it leads, exactly as visitors are sent there: as browsers write URLs (WHATWG), in ASCII. null: whoever knows the password is led there.',
+        examples: ['https://example.org/a/long/address'],
+      }),
+    ...specialShown,
     permanent: z
       .boolean()
       .meta({ description: 'Visitors are answered 301, and may remember it for 90 seconds; else 302.' }),
     enabled: z.boolean().meta({ description: 'false: visitors are answered 404.' }),
-    expiresAt: timeShown.nullable().meta({ description: 'From then on visitors are answered 404; null: never.' }),
+    state: z.enum(states).meta({ description: 'What it is now, by its dates and `enabled`.' }),
+    title: z.string().nullable(),
+    note: z.string().nullable(),
+    tags: z.array(z.string()).meta({ examples: [['Spring']] }),
+    startsAt: timeShown.nullable().meta({ description: 'Until then visitors are answered 404; null: from the start.' }),
+    expiresAt: timeShown
+      .nullable()
+      .meta({ description: 'From then on visitors are sent to `expiredUrl`, or answered 404; null: never.' }),
+    expiredUrl: z
+      .string()
+      .nullable()
+      .meta({ description: "Where it leads when it has ended, or the month's hits are used up; null: nowhere." }),
+    forwardQuery: z.boolean().meta({ description: "true: what a visitor's query says is added to `url`." }),
     monthlyHits: count
       .nullable()
       .meta({ description: 'How often it redirects in a calendar month (UTC); null: without a limit.' }),
     clicks: count.meta({ description: 'How often it was followed, up to a few seconds ago.' }),
     tenant: tenantShown,
-    version: count.meta({ description: 'A change makes it larger.' }),
+    createdBy: z.string().nullable().meta({ description: 'The name of the key that made it.' }),
+    version: count.meta({ description: 'A change of what visitors notice makes it larger.' }),
+    revision: count.meta({ description: 'How often title, note or tags were changed.' }),
     createdAt: timeShown,
-    updatedAt: timeShown,
+    updatedAt: timeShown.meta({ description: 'When any of it was changed last.' }),
   })
   .meta({ id: 'Link' })
 
@@ -41,11 +82,18 @@ export const create = operation({
   summary: 'Make a link',
   about:
     'Without `code` it gets one of seven letters and digits. What is not said is as the tier of the tenant has it. A tenant may have a code ' +
-    'again that it has deleted, or whose link has expired; to others it is taken until it is purged, 30 days later. With an ' +
+    'again that it has deleted, or whose link has expired without an `expiredUrl`; to others it is taken until it is purged, 30 days later. With an ' +
     '`Idempotency-Key` the request may be repeated: for 24 hours it gets the same answer, and makes no second link.',
   headers: ['Idempotency-Key'],
+  query: onExistingSchema,
   body: { schema: createSchema, example: { url: 'https://example.org/a/long/address', code: 'spring' } },
-  answer: { status: 201, what: 'The link.', schema: link, headers: ['Location', 'ETag'] },
+  answer: {
+    status: 201,
+    what: 'The link.',
+    orThere: { status: 200, what: 'With `onExisting=return`: the link that was there.' },
+    schema: link,
+    headers: ['Location', 'ETag'],
+  },
   problems: ['conflict', 'quota_exceeded', 'not_found'],
 })
 
@@ -56,10 +104,13 @@ export const list = operation({
   group: 'Links',
   needs: 'viewer',
   summary: 'List links',
-  about: "The newest first. A tenant sees its own; the owner everybody's, or those of one `tenant`.",
+  about:
+    "A tenant sees its own; the owner everybody's, or those of one `tenant`. All filters that are given hold. One of them goes with the sorts `newest` and " +
+    '`oldest` however many links there are (`url` within one `tenant`), and so do `createdAfter` and `createdBefore`; the other sorts go without a filter. Whatever else is asked is ' +
+    'answered within a short time or refused with 503, one request of a tenant at a time.',
   query: listSchema,
   answer: { status: 200, what: 'A page of links.', schema: pageShown(link).meta({ id: 'LinkPage' }) },
-  problems: ['forbidden'],
+  problems: ['forbidden', 'not_found'],
 })
 
 export const read = operation({
@@ -70,6 +121,7 @@ export const read = operation({
   needs: 'viewer',
   summary: 'Read a link',
   params,
+  query: domainQuery,
   answer: { status: 200, what: 'The link.', schema: link, headers: ['ETag'] },
 })
 
@@ -82,11 +134,14 @@ export const change = operation({
   summary: 'Change a link',
   about:
     'A merge patch: what it names is changed, the rest stays. `null` for `expiresAt` or `monthlyHits` means as the tier of the ' +
-    "link's tenant has it. Every visitor sees the change within a second.",
+    "link's tenant has it; for `startsAt`, `expiredUrl`, `title` or `note`, none. `tags` are all that it has then. Every visitor sees the change within " +
+    'a second.',
   params,
+  query: domainQuery,
   headers: ['If-Match'],
   body: { schema: patchSchema, example: { url: 'https://example.org/another/address' } },
   answer: { status: 200, what: 'The link as it is now.', schema: link, headers: ['ETag'] },
+  problems: ['conflict'],
 })
 
 export const remove = operation({
@@ -98,6 +153,7 @@ export const remove = operation({
   summary: 'Delete a link',
   about: 'Within a second every visitor is answered 404.',
   params,
+  query: domainQuery,
   headers: ['If-Match'],
   answer: { status: 204, what: 'It is deleted.' },
 })
@@ -121,4 +177,61 @@ export const readClicks = operation({
       .object({ total: count, buckets: z.array(z.object({ at: timeShown, clicks: count })) })
       .meta({ id: 'Clicks' }),
   },
+})
+
+const tagShown = z.object({ tag: z.string(), links: count }).meta({ id: 'Tag' })
+
+/** In a path. */
+const tagNamed = z.object({
+  tag: z
+    .string()
+    .transform((text, context) => {
+      const { data } = tagGiven.safeParse(text)
+      if (data !== undefined) return data
+      context.addIssue('There is no such tag.')
+      return z.NEVER
+    })
+    .meta({ description: 'The name of a tag, in any case.', override: tagForm }),
+})
+
+export const listTags = operation({
+  id: 'listTags',
+  method: 'get',
+  path: '/tags',
+  group: 'Tags',
+  needs: 'viewer',
+  summary: 'List tags',
+  about: 'All that the tenant has, in the order of the alphabet, and how many links each has.',
+  query: tagsQuery,
+  answer: { status: 200, what: 'The tags.', schema: z.object({ items: z.array(tagShown) }).meta({ id: 'Tags' }) },
+  problems: ['forbidden'],
+})
+
+export const renameTag = operation({
+  id: 'renameTag',
+  method: 'patch',
+  path: '/tags/{tag}',
+  group: 'Tags',
+  needs: 'editor',
+  summary: 'Rename a tag',
+  about:
+    'All links that have it show the new name; their `revision` stays. If there is a tag of that name already, the two become one: links of ' +
+    'many thousands are moved in steps, and while that lasts, some have the one and some the other.',
+  params: tagNamed,
+  query: tagsQuery,
+  body: { schema: renameSchema, example: { name: 'Summer' } },
+  answer: { status: 200, what: 'The tag as it is now.', schema: tagShown },
+})
+
+export const removeTag = operation({
+  id: 'deleteTag',
+  method: 'delete',
+  path: '/tags/{tag}',
+  group: 'Tags',
+  needs: 'editor',
+  summary: 'Delete a tag',
+  about: 'It is taken off all links that have it. The links stay.',
+  params: tagNamed,
+  query: tagsQuery,
+  answer: { status: 204, what: 'It is deleted.' },
 })

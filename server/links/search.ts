@@ -1,9 +1,10 @@
-// Searching links for a part of their code or URL, so that one tenant's search takes nothing from others: it reads an index,
-// has a short deadline of its own, and each tenant has one at a time, in all processes.
+// Searching links for a part of their code, URL or title, so that one tenant's search takes nothing from others: it reads an
+// index, has a short deadline of its own, and each tenant has one at a time, in all processes. The same leash holds what else is asked
+// of a list and no index promises (list.ts).
 //
-// Where pg_trgm is there, `q` may stand anywhere in the code or in the beginning of the URL. Where it is not, or as long as
-// its index is being built, codes and URLs must begin with `q`, the URL without its scheme and `www.`. Without regard to
-// case. The text is cut, because the work of finding a pattern in it, and the index, grow with it.
+// Where pg_trgm is there, `q` may stand anywhere in the code, in the beginning of the URL or in the title. Where it is not, or as long
+// as its index is being built, they must begin with `q`, the URL without its scheme and `www.`. Without regard to
+// case. The URL is cut, because the work of finding a pattern in it, and the index, grow with it.
 import { limits } from '../config.ts'
 import type { Choose } from '../connections/indexes.ts'
 import { sqlState, type Postgres, type Sql } from '../connections/postgres.ts'
@@ -11,6 +12,7 @@ import { QuickLinkError, unavailable } from '../errors.ts'
 
 const url = `left(url, ${limits.searchedChars}) collate "C"`
 const anywhere = `lower(code || E'\\n' || ${url})`
+const title = 'lower(details.title)'
 const withoutScheme = `lower(regexp_replace(${url}, '^https?://(www\\.)?', ''))`
 
 // What is not sorted into the index yet, a search reads from end to end: little, therefore.
@@ -18,45 +20,63 @@ const trigrams = {
   name: 'links_by_part',
   definition: `on links using gin ((${anywhere}) gin_trgm_ops) with (gin_pending_list_limit = 256) where deleted_at is null`,
 }
+const titleTrigrams = {
+  name: 'details_by_part',
+  definition: `on link_details using gin ((lower(title)) gin_trgm_ops) with (gin_pending_list_limit = 256) where title is not null`,
+}
 const beginnings = [
+  { name: 'details_by_title', definition: `on link_details ((lower(title) collate "C")) where title is not null` },
   { name: 'links_by_host', definition: `on links ((${withoutScheme})) where deleted_at is null` },
   { name: 'links_by_code', definition: `on links (lower(code)) where deleted_at is null` },
 ]
 
 /** What this Postgres can do: pg_trgm may be added by the owner of a database, unless it is missing or forbidden. */
-export const searchIndexes: Choose = async (add) => ((await add('pg_trgm')) ? [trigrams] : beginnings)
+export const searchIndexes: Choose = async (add) => ((await add('pg_trgm')) ? [trigrams, titleTrigrams] : beginnings)
 
-/** A condition with a parameter for `pattern`. */
+/** Conditions with a parameter for `pattern`: of a link, and of its details. */
 export interface Match {
   readonly pattern: string
-  readonly condition: (parameter: string) => string
+  readonly inLink: (parameter: string) => string
+  readonly inTitle: (parameter: string) => string
 }
 
 function matchOf(q: string, hasTrigrams: boolean): Match {
-  const text = q.toLowerCase()
+  // Lower case is what Postgres takes for it: letters beyond a to z are as its locale has them.
   const literal = (part: string): string => part.replace(/[\\%_]/g, '\\$&')
-  if (hasTrigrams) return { pattern: `%${literal(text)}%`, condition: (p) => `${anywhere} like ${p}` }
+  if (hasTrigrams) {
+    const pattern = `%${literal(q)}%`
+    return {
+      pattern,
+      inLink: (p) => `${anywhere} like lower(${p} collate "C")`,
+      inTitle: (p) => `${title} like lower(${p})`,
+    }
+  }
   return {
-    pattern: `${literal(text.replace(/^https?:\/\/(www\.)?/, ''))}%`,
-    condition: (p) => `(lower(code) like ${p} or ${withoutScheme} like ${p})`,
+    pattern: `${literal(q.replace(/^https?:\/\/(www\.)?/i, ''))}%`,
+    inLink: (p) => `(lower(code) like lower(${p} collate "C") or ${withoutScheme} like lower(${p} collate "C"))`,
+    inTitle: (p) => `${title} collate "C" like lower(${p}) collate "C"`,
   }
 }
 
-/** `work` reads what matches, within the deadline. */
-export type Search = <T>(tenant: string, q: string, work: (sql: Sql, match: Match) => Promise<T>) => Promise<T>
+/** `work` reads what it wants within the deadline; beyond it, the tenant is told `tooLong`. */
+export type Leash = <T>(
+  tenant: string,
+  tooLong: string,
+  work: (sql: Sql, matchOf: (q: string) => Match) => Promise<T>,
+) => Promise<T>
 
-export function createSearch(db: Postgres): Search {
+export function createLeash(db: Postgres): Leash {
   const turns = new Turns()
-  return async (tenant, q, work) => {
+  return async (tenant, tooLong, work) => {
     await turns.take(tenant)
     try {
-      return await db.transaction(async (sql) => work(sql, matchOf(q, await begin(sql, tenant))))
+      return await db.transaction(async (sql) => {
+        const hasTrigrams = await begin(sql, tenant)
+        return work(sql, (q) => matchOf(q, hasTrigrams))
+      })
     } catch (error) {
       if (sqlState(error) !== '57014') throw error
-      throw unavailable(
-        'This search takes too long: search for a longer or a rarer part of the code or the URL.',
-        error,
-      )
+      throw unavailable(tooLong, error)
     } finally {
       turns.pass(tenant)
     }

@@ -2,7 +2,7 @@
 // salt. A permutation has no collisions, and without the key its order is not visible.
 import { hkdfSync } from 'node:crypto'
 import { FF1 } from '@noble/ciphers/ff1.js'
-import { generatedCodeLength, parseCode, type Code } from '../link.ts'
+import { generatedCodeLength, isReserved, type Code } from '../link.ts'
 
 const base62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const codeCount = base62.length ** generatedCodeLength
@@ -28,7 +28,10 @@ export type Mint = (counter: number) => Code | undefined
 /** The code of a counter; undefined where it spells a reserved word, which nobody may have. */
 export function shortcodes(salt: string): Mint {
   const seven = codePermutation(salt)
-  return (counter) => parseCode(seven.encrypt(counterDigits(counter)))
+  return (counter) => {
+    const code = seven.encrypt(counterDigits(counter))
+    return isReserved(code) ? undefined : (code as Code)
+  }
 }
 
 export const codePermutation = (salt: string): Permutation => permutation(base62, codeKey(salt))

@@ -1,57 +1,152 @@
-// The SQL of links, one function per verb. Version and outbox come from the triggers of the table.
+// The SQL of links, one function per verb. Version and outbox come from the triggers of the table; what people say of a link is in
+// tables of its own (migration 0008), so that a change of it tells no process. Lists are in list.ts.
 import type { Sql } from '../connections/postgres.ts'
-import { absent, type Code, type Known, type Version } from '../link.ts'
-import type { Match } from './search.ts'
+import { leadIn } from '../coherence/stored-rules.ts'
+import { absent, type Code, type Known } from '../link.ts'
+import type { Revised } from './etag.ts'
+import { keepNewSecret, newLead, type NewSpecial } from './special.ts'
+import { keysOf } from './tags.ts'
 
-export interface LinkRow {
+export const states = ['active', 'scheduled', 'expired', 'disabled'] as const
+export type State = (typeof states)[number]
+
+/** The row of `links`. */
+export interface LinkCore {
   readonly id: number
   readonly code: Code
+  /** '' where there are rules or a password. */
   readonly url: string
+  /** As they are stored; null: none. */
+  readonly rules: unknown
+  readonly hasPassword: boolean
   readonly permanent: boolean
   readonly enabled: boolean
+  readonly startsAt: Date | null
   readonly expiresAt: Date | null
+  readonly expiredUrl: string | null
+  readonly forwardQuery: boolean
   readonly monthlyHits: number | null
   readonly tenant: string
   readonly version: number
   readonly createdAt: Date
-  readonly updatedAt: Date
   readonly deletedAt: Date | null
+  readonly state: State
+}
+
+export interface LinkRow extends LinkCore {
+  readonly title: string | null
+  readonly note: string | null
+  readonly tags: readonly string[]
+  readonly createdBy: string | null
+  readonly revision: number
+  /** Of the link or of its details, whichever was later. */
+  readonly updatedAt: Date
   readonly clicks: number
 }
 
-const columns = `links.id, links.code, links.url, links.permanent, links.enabled, links.expires_at as "expiresAt",
-  links.monthly_hits as "monthlyHits", links.tenant, links.version, links.created_at as "createdAt",
-  links.updated_at as "updatedAt", links.deleted_at as "deletedAt",
+/** What redirects depend on, and where it stands: may be given when a link is made, and changed. */
+const coreColumns = {
+  url: 'url',
+  rules: 'rules',
+  hasPassword: 'has_password',
+  permanent: 'permanent',
+  enabled: 'enabled',
+  startsAt: 'starts_at',
+  expiresAt: 'expires_at',
+  expiredUrl: 'expired_url',
+  forwardQuery: 'forward_query',
+  monthlyHits: 'monthly_hits',
+} as const satisfies Partial<Record<keyof LinkCore, string>>
+type CoreField = keyof typeof coreColumns
+const coreFields = Object.keys(coreColumns) as CoreField[]
+
+const hasEnded = 'links.expires_at <= now()'
+const isToBegin = 'links.starts_at > now()'
+
+const core = `${coreFields.map((field) => `links.${coreColumns[field]} as "${field}"`).join(', ')}, links.id, links.code,
+  links.tenant, links.version, links.created_at as "createdAt", links.deleted_at as "deletedAt",
+  case when not links.enabled then 'disabled' when ${hasEnded} then 'expired' when ${isToBegin} then 'scheduled' else 'active' end as state`
+
+/** The same as conditions. */
+export const inState: Readonly<Record<State, string>> = {
+  active: `links.enabled and coalesce(not ${hasEnded}, true) and coalesce(not ${isToBegin}, true)`,
+  scheduled: `links.enabled and coalesce(not ${hasEnded}, true) and ${isToBegin}`,
+  expired: `links.enabled and ${hasEnded}`,
+  disabled: 'not links.enabled',
+}
+
+/** Of `withDetails`. */
+export const columns = `${core}, details.title, details.note, details.created_by as "createdBy",
+  coalesce(details.revision, 0) as revision, coalesce(details.updated_at, links.updated_at) as "updatedAt",
+  array(select tags.name from link_tags join tags on tags.id = link_tags.tag_id where link_tags.link_id = links.id order by tags.key) as tags,
   coalesce((select total.clicks from click_totals as total where total.link_id = links.id), 0) as clicks`
 
-/** A row as the redirect path sees it. Expiry is left to the reader's clock. */
-export function toKnown(row: LinkRow): Known {
+/** A link without details is possible where somebody has switched triggers off. */
+export const withDetails = 'links left join link_details as details on details.link_id = links.id'
+
+/** A row as the redirect path sees it. When it begins and ends is left to the reader's clock. */
+export function toKnown(row: LinkCore): Known {
   if (!row.enabled || row.deletedAt !== null) return absent(row.version)
-  const expiresAtS = row.expiresAt === null ? null : Math.floor(row.expiresAt.getTime() / 1000)
-  const { code, id, url, permanent, monthlyHits, version } = row
-  return { code, id, url, permanent, expiresAtS, monthlyHits, version }
+  const { code, id, permanent, startsAt, expiresAt, expiredUrl, forwardQuery, monthlyHits, version } = row
+  const startsAtS = startsAt === null ? null : Math.ceil(startsAt.getTime() / 1000)
+  const expiresAtS = expiresAt === null ? null : Math.floor(expiresAt.getTime() / 1000)
+  return { code, id, ...leadIn(row), permanent, startsAtS, expiresAtS, expiredUrl, forwardQuery, monthlyHits, version }
 }
 
-export interface NewLink {
-  readonly tenant: string
-  readonly url: string
-  readonly permanent: boolean
-  readonly enabled: boolean
-  readonly expiresAt: Date | null
-  readonly monthlyHits: number | null
+/** What people say of a link. */
+export interface Details {
+  readonly title: string | null
+  readonly note: string | null
+  /** Known to the tenant already: `ensureTags`. */
+  readonly tags: readonly string[]
 }
 
-const newValues = (link: NewLink): unknown[] => [
-  link.url,
-  link.permanent,
-  link.enabled,
-  link.expiresAt,
-  link.monthlyHits,
-  link.tenant,
-]
+export interface NewLink extends Details, Pick<LinkCore, Exclude<CoreField, 'rules' | 'hasPassword'> | 'tenant'> {
+  readonly special?: NewSpecial | undefined
+  readonly createdBy: string | null
+}
 
-const insertSql = `insert into links (url, permanent, enabled, expires_at, monthly_hits, tenant, code, counter, salt_generation)
-  values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`
+const makes = [...Object.values(coreColumns), 'tenant', 'code', 'counter', 'salt_generation']
+/** The names of the values behind those. */
+const [by, title, note, tagKeys] = [1, 2, 3, 4].map((n) => `$${makes.length + n}`)
+
+/** The link and its details in one statement; tags only where there are some. */
+function insertSql(conflict: string, hasTags: boolean): string {
+  const ofTenant = `tags.tenant = made.tenant and tags.key = any (${tagKeys})`
+  const tagged = `, tagged as (
+    insert into link_tags (tag_id, link_id, created_at) select tags.id, made.id, made.created_at from made, tags where ${ofTenant}
+  )`
+  return `with made as (
+    insert into links (${makes.join(', ')}) values (${makes.map((_, n) => `$${n + 1}`).join(', ')}) ${conflict} returning links.*
+  ), details as (
+    insert into link_details (link_id, tenant, created_at, updated_at, created_by, title, note)
+    select id, tenant, created_at, updated_at, ${by}, ${title}, ${note} from made returning *
+  )${hasTags ? tagged : ''}
+  select ${core}, details.title, details.note, details.created_by as "createdBy", details.revision,
+    details.updated_at as "updatedAt", 0 as clicks,
+    ${hasTags ? `array(select tags.name from tags, made where ${ofTenant} order by tags.key)` : 'array[]::text[]'} as tags
+  from made as links, details`
+}
+
+interface Minted {
+  readonly code: Code
+  /** null: a code of somebody's own. */
+  readonly counter: number | null
+  readonly saltGeneration: number | null
+}
+
+async function insertOne(sql: Sql, link: NewLink, minted: Minted, conflict: string): Promise<LinkRow | undefined> {
+  const hasTags = link.tags.length > 0
+  const columns = { ...link, ...newLead(link) }
+  const [row] = await sql.query<LinkRow>(insertSql(conflict, hasTags), [
+    ...coreFields.map((field) => columns[field]),
+    ...[link.tenant, minted.code, minted.counter, minted.saltGeneration],
+    ...[link.createdBy, link.title, link.note],
+    ...(hasTags ? [keysOf(link.tags)] : []),
+  ])
+  if (row) await keepNewSecret(sql, row.id, link)
+  return row
+}
 
 export async function drawCounter(sql: Sql): Promise<number> {
   const [drawn] = await sql.query<{ counter: number }>(`select nextval('link_counter_seq') as counter`)
@@ -59,127 +154,140 @@ export async function drawCounter(sql: Sql): Promise<number> {
 }
 
 /** undefined: the code is taken, by a custom code, a code of an older salt, or one not yet purged. */
-export async function insertGenerated(
-  sql: Sql,
-  link: NewLink,
-  minted: { readonly code: Code; readonly counter: number; readonly saltGeneration: number },
-): Promise<LinkRow | undefined> {
-  const { code, counter, saltGeneration } = minted
-  const [row] = await sql.query<LinkRow>(`${insertSql} on conflict (code) do nothing returning ${columns}`, [
-    ...newValues(link),
-    code,
-    counter,
-    saltGeneration,
-  ])
-  return row
-}
+export const insertGenerated = (sql: Sql, link: NewLink, minted: Minted): Promise<LinkRow | undefined> =>
+  insertOne(sql, link, minted, 'on conflict (code) do nothing')
+
+const takeOver = `on conflict (code) do update set
+    ${['id', ...Object.values(coreColumns)].map((column) => `${column} = excluded.${column}`).join(', ')},
+    counter = null, salt_generation = null, created_at = now(), deleted_at = null
+  where links.tenant = excluded.tenant
+    and (links.deleted_at is not null or (links.expires_at <= now() and links.expired_url is null))`
 
 /**
- * What its tenant deleted, or let expire, it may create again at once. The row stays, so that the versions of the code
- * remain ordered by its lock; the id is new, so that nothing counted is inherited. undefined: the code is taken.
+ * What its tenant deleted, or let expire, it may create again at once; not what still leads somewhere after its end. The row
+ * stays, so that the versions of the code remain ordered by its lock; the id is new, so that nothing counted or said is inherited.
+ * undefined: the code is taken.
  */
-export async function insertCustom(sql: Sql, link: NewLink, code: Code): Promise<LinkRow | undefined> {
-  const [row] = await sql.query<LinkRow>(
-    `${insertSql}
-     on conflict (code) do update set id = excluded.id, url = excluded.url, permanent = excluded.permanent,
-       enabled = excluded.enabled, expires_at = excluded.expires_at, monthly_hits = excluded.monthly_hits,
-       counter = null, salt_generation = null, created_at = now(), deleted_at = null
-     where links.tenant = excluded.tenant and (links.deleted_at is not null or links.expires_at <= now())
-     returning ${columns}`,
-    [...newValues(link), code, null, null],
-  )
-  return row
-}
+export const insertCustom = (sql: Sql, link: NewLink, code: Code): Promise<LinkRow | undefined> =>
+  insertOne(sql, link, { code, counter: null, saltGeneration: null }, takeOver)
 
 /** Whose links: a tenant's, or everybody's. */
 export type Scope = string | null
 
+const ofScope = 'links.code = $1 and links.deleted_at is null and ($2::text is null or links.tenant = $2)'
+
 export async function readLink(sql: Sql, code: Code, scope: Scope): Promise<LinkRow | undefined> {
+  const [row] = await sql.query<LinkRow>(`select ${columns} from ${withDetails} where ${ofScope}`, [code, scope])
+  return row
+}
+
+/** Of the terms that its tier gives to whoever asks for none. What an end lacks of a whole life is the time that a create takes. */
+export interface Plain {
+  readonly tenant: string
+  readonly url: string
+  readonly domain: string | null
+  readonly lifeDays: number | null
+  readonly monthlyHits: number | null
+}
+
+/** The newest link that leads there and does nothing else. */
+export async function findPlain(
+  sql: Sql,
+  { tenant, url, domain, lifeDays, monthlyHits }: Plain,
+): Promise<LinkRow | undefined> {
   const [row] = await sql.query<LinkRow>(
-    `select ${columns} from links where code = $1 and deleted_at is null and ($2::text is null or tenant = $2)`,
-    [code, scope],
+    `select ${columns} from ${withDetails}
+     where hashtextextended(links.url, 0) = hashtextextended($1, 0) and links.url = $1 and links.tenant = $2
+       and links.deleted_at is null and links.enabled and not links.permanent and not links.forward_query
+       and links.starts_at is null and links.expired_url is null and links.monthly_hits is not distinct from $3
+       and ($4::integer is null and links.expires_at is null
+         or links.expires_at > greatest(now(), links.created_at + make_interval(days => $4) - interval '10 minutes'))
+       and case when strpos(links.code, '/') = 0 then null else split_part(links.code, '/', 1) end is not distinct from $5
+     order by links.created_at desc, links.id desc limit 1`,
+    [url, tenant, monthlyHits, lifeDays, domain],
   )
   return row
 }
 
-export interface ListQuery {
-  readonly scope: Scope
-  readonly limit: number
-  /** Links with a smaller id: newest first, and what is created meanwhile shifts no page. */
-  readonly beforeId: number | undefined
-  readonly enabled: boolean | undefined
-}
+type Patch<T> = { readonly [K in keyof T]?: T[K] | undefined }
+export type LinkPatch = Patch<Pick<LinkCore, CoreField>> & Patch<Details>
 
-export interface LinksPage {
-  readonly rows: readonly LinkRow[]
-  readonly nextId: number | undefined
-}
+const detailColumns = { title: 'title', note: 'note' } as const
 
-export async function listLinks(sql: Sql, query: ListQuery, match?: Match): Promise<LinksPage> {
-  const values: unknown[] = []
-  const where = ['deleted_at is null']
-  const add = (value: unknown, condition: (parameter: string) => string): void => {
-    if (value === undefined || value === null) return
-    values.push(value)
-    where.push(condition(`$${values.length}`))
-  }
-  add(query.scope, (p) => `tenant = ${p}`)
-  add(query.beforeId, (p) => `id < ${p}`)
-  add(query.enabled, (p) => `enabled = ${p}`)
-  if (match) add(match.pattern, match.condition)
-  values.push(query.limit + 1)
-  const rows = await sql.query<LinkRow>(
-    `select ${columns} from links where ${where.join(' and ')} order by id desc limit $${values.length}`,
-    values,
-  )
-  const page = rows.slice(0, query.limit)
-  return { rows: page, nextId: rows.length > query.limit ? page.at(-1)?.id : undefined }
-}
+const namesIn = <K extends keyof LinkPatch>(names: Readonly<Record<K, string>>, patch: LinkPatch): K[] =>
+  (Object.keys(names) as K[]).filter((field) => patch[field] !== undefined)
 
-export interface LinkPatch {
-  readonly url?: string | undefined
-  readonly permanent?: boolean | undefined
-  readonly enabled?: boolean | undefined
-  readonly expiresAt?: Date | null | undefined
-  readonly monthlyHits?: number | null | undefined
-}
+/** Whether visitors notice, so that every process has to be told. */
+export const changesCore = (patch: LinkPatch): boolean => namesIn(coreColumns, patch).length > 0
 
-const patchColumns = {
-  url: 'url',
-  permanent: 'permanent',
-  enabled: 'enabled',
-  expiresAt: 'expires_at',
-  monthlyHits: 'monthly_hits',
-} as const satisfies Record<keyof LinkPatch, string>
+/** The link that is meant, if it is in one of these states; undefined: in whichever. Locked by `lock` before. */
+const found = `select links.id, links.tenant, links.created_at from ${withDetails}
+  where ${ofScope} and ($3::bigint[] is null or exists (
+    select from unnest($3::bigint[], $4::integer[]) as wanted (version, revision)
+    where wanted.version = links.version and wanted.revision = coalesce(details.revision, 0)))`
 
-/** `versions`: the link must have one of these; undefined: whichever it has. */
+const foundBy = (code: Code, scope: Scope, states?: readonly Revised[]): unknown[] => [
+  code,
+  scope,
+  states?.map(({ version }) => version) ?? null,
+  states?.map(({ revision }) => revision) ?? null,
+]
+
+/** A statement of its own, so that the next one sees what whoever held the link has committed, of its details, too. */
+const lock = (sql: Sql, code: Code, scope: Scope): Promise<unknown> =>
+  sql.query(`select from links where ${ofScope} for no key update`, [code, scope])
+
+/** In a transaction; all is asked at once. undefined: there is no such link, or not in one of these states. */
 export async function patchLink(
   sql: Sql,
   code: Code,
   scope: Scope,
   patch: LinkPatch,
-  versions?: readonly Version[],
+  states?: readonly Revised[],
 ): Promise<LinkRow | undefined> {
-  const given = (Object.keys(patchColumns) as (keyof LinkPatch)[]).filter((field) => patch[field] !== undefined)
-  const assignments = given.map((field, i) => `${patchColumns[field]} = $${i + 4}`).join(', ')
-  const values = given.map((field) => patch[field])
-  return updateOne(sql, assignments, [code, scope, versions ?? null, ...values])
+  const values = foundBy(code, scope, states)
+  const parameter = (value: unknown): string => `$${values.push(value)}`
+  const assign = <K extends keyof LinkPatch>(names: Readonly<Record<K, string>>): string[] =>
+    namesIn(names, patch).map((field) => `${names[field]} = ${parameter(patch[field])}`)
+  const [ofLink, ofDetails] = [assign(coreColumns), assign(detailColumns)]
+  const steps = [`found as materialized (${found})`]
+  if (ofLink.length > 0) {
+    steps.push(`changed as (update links set ${ofLink.join(', ')} from found where links.id = found.id)`)
+  }
+  if (ofDetails.length > 0 || patch.tags) {
+    const assignments = [...ofDetails, 'revision = revision + 1', 'updated_at = now()'].join(', ')
+    steps.push(`detailed as (update link_details set ${assignments} from found where link_id = found.id)`)
+  }
+  if (patch.tags) {
+    const ofTenant = `tags.tenant = found.tenant and tags.key = any (${parameter(keysOf(patch.tags))})`
+    steps.push(
+      `untagged as (delete from link_tags using found where link_id = found.id
+         and not exists (select from tags where tags.id = tag_id and ${ofTenant}))`,
+      `tagged as (insert into link_tags (tag_id, link_id, created_at)
+         select tags.id, found.id, found.created_at from found, tags where ${ofTenant} on conflict do nothing)`,
+    )
+  }
+  const [, changed, row] = await Promise.all([
+    lock(sql, code, scope),
+    sql.query(`with ${steps.join(', ')} select from found`, values),
+    readLink(sql, code, scope),
+  ])
+  return changed.length > 0 ? row : undefined
 }
 
-export const deleteLink = (
+export async function deleteLink(
   sql: Sql,
   code: Code,
   scope: Scope,
-  versions?: readonly Version[],
-): Promise<LinkRow | undefined> => updateOne(sql, 'deleted_at = now()', [code, scope, versions ?? null])
-
-/** `version` is the one before the update: the trigger draws another. Who has waited for the row sees what it has become. */
-async function updateOne(sql: Sql, assignments: string, values: readonly unknown[]): Promise<LinkRow | undefined> {
-  const [row] = await sql.query<LinkRow>(
-    `update links set ${assignments}
-     where code = $1 and deleted_at is null and ($2::text is null or tenant = $2)
-       and ($3::bigint[] is null or version = any ($3)) returning ${columns}`,
-    values,
-  )
+  states?: readonly Revised[],
+): Promise<LinkCore | undefined> {
+  const [, [row]] = await Promise.all([
+    lock(sql, code, scope),
+    sql.query<LinkCore>(
+      `with found as materialized (${found})
+       update links set deleted_at = now() from found where links.id = found.id returning ${core}`,
+      foundBy(code, scope, states),
+    ),
+  ])
   return row
 }

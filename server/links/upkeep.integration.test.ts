@@ -26,7 +26,7 @@ const url = 'https://example.com/'
 const codes = async (): Promise<string[]> =>
   (await db.query<{ code: string }>('select code from links order by code')).map((row) => row.code)
 
-test('links go 30 days after they expired or were deleted, with their clicks, and their codes are free for everybody', async () => {
+test('links go 30 days after they expired or were deleted, with their clicks, and their codes are free for everybody; what leads on goes only when deleted', async () => {
   const acme = await newTenant(app, 'acme')
   const days = limits.purgeAfterDays
   for (const [code, column, age] of [
@@ -35,8 +35,10 @@ test('links go 30 days after they expired or were deleted, with their clicks, an
     ['expired-long-ago', 'expires_at', days + 1],
     ['expired-lately', 'expires_at', days - 1],
     ['alive', 'created_at', days + 1],
+    ['leads-on', 'expires_at', days + 1],
+    ['led-on', 'deleted_at', days + 1],
   ] as const) {
-    await create({ code })
+    await create({ code, ...(code.endsWith('-on') ? { expiredUrl: `${url}over` } : {}) })
     await db.query(`update links set ${column} = now() - make_interval(days => ${age}) where code = '${code}'`)
   }
   await db.query(`insert into clicks select id, date_trunc('hour', now()), 1 from links`)
@@ -44,11 +46,11 @@ test('links go 30 days after they expired or were deleted, with their clicks, an
   expect(taken.status).toBe(409)
   const announcedBefore = await db.query('select from outbox')
 
-  expect(await upkeep(db, onFailure)).toMatchObject({ links: 2 })
+  expect(await upkeep(db, onFailure)).toMatchObject({ links: 3 })
 
-  expect(await codes()).toEqual(['alive', 'deleted-lately', 'expired-lately'])
-  expect(await db.query('select from clicks')).toHaveLength(3)
-  expect(await db.query('select from click_totals')).toHaveLength(3)
+  expect(await codes()).toEqual(['alive', 'deleted-lately', 'expired-lately', 'leads-on'])
+  expect(await db.query('select from clicks')).toHaveLength(4)
+  expect(await db.query('select from click_totals')).toHaveLength(4)
   expect(await db.query('select from outbox')).toHaveLength(announcedBefore.length)
   const created = await acme.api('POST', '/links', { url, code: 'deleted-long-ago' })
   expect([created.status, created.body['clicks']]).toEqual([201, 0])

@@ -5,10 +5,11 @@ import { clickIndexes, foldIntoDays, foldIntoMonths, removeDeadClicks, type Step
 import { limits } from '../config.ts'
 import type { Choose } from '../connections/indexes.ts'
 import { sqlState, type Postgres, type Sql } from '../connections/postgres.ts'
+import { listIndexes } from './list.ts'
 import { searchIndexes } from './search.ts'
 
 /** What is built after the start, where it is missing. */
-export const chooseIndexes: Choose = async (add) => [...clickIndexes, ...(await searchIndexes(add))]
+export const chooseIndexes: Choose = async (add) => [...clickIndexes, ...listIndexes, ...(await searchIndexes(add))]
 
 /** Rows of a step. */
 const [most, least] = [1000, 10]
@@ -20,9 +21,11 @@ type Task = (sql: Sql, size: number) => Promise<Step>
 
 const tasks = {
   // Expired or deleted long ago: their codes are free again, and caches have forgotten them. Their clicks are the next task's.
+  // What leads somewhere after its end goes only when it is deleted.
   links: remove(
     'links',
-    'deleted_at < now() - make_interval(days => $1) or expires_at < now() - make_interval(days => $1)',
+    `deleted_at < now() - make_interval(days => $1)
+     or (expires_at < now() - make_interval(days => $1) and expired_url is null)`,
     limits.purgeAfterDays,
   ),
   // Refused for as long, and until then listed with the reason.
@@ -30,6 +33,11 @@ const tasks = {
     'api_keys',
     `id <> 'owner' and (revoked_at < now() - make_interval(days => $1) or expires_at < now() - make_interval(days => $1))`,
     limits.purgeAfterDays,
+  ),
+  sessions: remove(
+    'sessions',
+    `ends_at < now() or used_at < now() - make_interval(hours => $1)`,
+    limits.sessionIdleHours,
   ),
   deadClicks: removeDeadClicks,
   clickDays: foldIntoDays,

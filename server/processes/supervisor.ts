@@ -9,6 +9,7 @@ import { ConfigError, limits, type Config } from '../config.ts'
 import { isUnavailable } from '../connections/postgres.ts'
 import { answers, Crew, type CrewOptions } from './crew.ts'
 import { stopSignals, type ToPrimary } from './ipc.ts'
+import { countInMemory } from '../rates/counters.ts'
 import { createCounterDesk } from '../rates/primary-counters.ts'
 import { createAbsenceDesk } from '../rates/shared-absences.ts'
 import { refusal, Refused } from './refusal.ts'
@@ -71,7 +72,10 @@ export async function supervise(config: Config, deps: SupervisorDeps): Promise<v
     deps,
     fleet: new Fleet(),
     end: ending.resolve,
-    count: createCounterDesk(limits.createWindowS),
+    count: createCounterDesk({
+      rates: countInMemory(limits.createWindowS),
+      guesses: countInMemory(limits.guessWindowS, limits.guessers),
+    }),
     absences: createAbsenceDesk(limits.scanAddresses),
     clicks: createClickBooks((what, clicks) => metrics.clicks[what].inc(clicks)),
     phase: 'starting',

@@ -6,7 +6,7 @@ import type { ClicksReport } from '../clicks/books.ts'
 import { limits, type Config } from '../config.ts'
 import { stopSignals, type ToPrimary, type ToWorker } from './ipc.ts'
 import type { Count } from '../rates/counters.ts'
-import { PrimaryCounters } from '../rates/primary-counters.ts'
+import { PrimaryCounters, type Desk } from '../rates/primary-counters.ts'
 import { AbsenceChannel } from '../rates/shared-absences.ts'
 import { refusal } from './refusal.ts'
 import type { ListenHandle } from './stand-in.ts'
@@ -34,6 +34,8 @@ export interface AppDeps {
   readonly boot: Promise<BootResult>
   /** Rate limits in memory, of all workers together. */
   readonly counters: Count
+  /** Passwords that were tried, of all workers together. */
+  readonly guesses: Count
   /** To the count of all workers' absent codes. */
   readonly absences: AbsenceChannel
   /** To the books of all workers' clicks. */
@@ -62,7 +64,8 @@ const tell = (message: ToPrimary, handle?: ListenHandle): Promise<void> =>
 
 export async function work(config: Config, { log, metrics, startApp }: WorkerDeps): Promise<void> {
   const boot = Promise.withResolvers<BootResult>()
-  const counters = new PrimaryCounters((question) => void tell(question), limits.primaryMs)
+  const counters = (desk: Desk) => new PrimaryCounters((question) => void tell(question), limits.primaryMs, desk)
+  const desks = { rates: counters('rates'), guesses: counters('guesses') }
   const absences = new AbsenceChannel((report) => void tell(report))
   let app: App | undefined
   let stopping = false
@@ -97,7 +100,7 @@ export async function work(config: Config, { log, metrics, startApp }: WorkerDep
   }
   process.on('message', (message: ToWorker, socket?: Socket) => {
     if (message.type === 'boot') boot.resolve(message.result)
-    if (message.type === 'counted') counters.heard(message)
+    if (message.type === 'counted') desks[message.desk].heard(message)
     if (message.type === 'absences-of-all') absences.heard(message)
     if (message.type === 'collect') void report(message.request)
     if (message.type === 'connection' && socket) app?.adopt(socket)
@@ -119,7 +122,15 @@ export async function work(config: Config, { log, metrics, startApp }: WorkerDep
 
   try {
     const reportClicks = (news: ClicksReport): void => void tell(news)
-    app = await startApp(config, { metrics, log, boot: boot.promise, counters, absences, reportClicks })
+    app = await startApp(config, {
+      metrics,
+      log,
+      boot: boot.promise,
+      counters: desks.rates,
+      guesses: desks.guesses,
+      absences,
+      reportClicks,
+    })
   } catch (error) {
     const sentence = refusal(error, config, 'public')
     if (sentence === undefined) throw error

@@ -1,5 +1,6 @@
-// What Postgres knows of a tenant's quota. It always decides: the rows are counted in the transaction of the insert,
-// while the tenant's row is locked, so that two creates of one tenant cannot both take the last place.
+// What Postgres knows of a tenant's quota. It always decides, in the transaction of the insert, while the tenant's row is
+// locked, so that two creates of one tenant cannot both take the last place. The rows are counted where it matters: while the
+// tenant certainly has fewer than its limit (`links_at_most`, which triggers raise), they are not.
 import type { Sql } from '../connections/postgres.ts'
 import type { Code } from '../link.ts'
 import type { TierName } from '../tenants/tiers.ts'
@@ -9,9 +10,11 @@ export interface QuotaTerms {
   readonly linkQuota: number | null
   /** Of the last sync; null: there was none yet. */
   readonly generation: string | null
+  /** It has no more than these; null: nobody has counted them. */
+  readonly linksAtMost: number | null
 }
 
-const terms = 'tier, link_quota as "linkQuota", quota_generation as generation'
+const terms = 'tier, link_quota as "linkQuota", quota_generation as generation, links_at_most as "linksAtMost"'
 
 /**
  * `exclusive`: until this transaction ends, no other create of the tenant passes here. Otherwise the tenant merely cannot
@@ -50,13 +53,37 @@ export async function beginGeneration(sql: Sql, tenant: string): Promise<QuotaTe
   return row
 }
 
-/** What is deleted does not count, what has expired does until it is purged. A statement of its own sees every commit. */
+/** What is deleted does not count, what has expired does until it is purged. */
 export async function countLinks(sql: Sql, tenant: string): Promise<number> {
   const [row] = await sql.query<{ count: number }>(
     'select count(*) from links where tenant = $1 and deleted_at is null',
     [tenant],
   )
   return row?.count ?? 0
+}
+
+/** For who only wants to know whether that is below the limit: as many at least, and exactly as many where it is not. */
+export async function countTowards(sql: Sql, tenant: string, limit: number): Promise<number> {
+  const [row] = await sql.query<{ count: number }>(
+    `select case when links_at_most < $2 then links_at_most
+       else (select count(*) from links where tenant = $1 and deleted_at is null) end as count
+     from tenants where id = $1`,
+    [tenant, limit],
+  )
+  return row?.count ?? 0
+}
+
+/**
+ * Counts where the room that was known of is used up, or `limit` is null; else undefined. Of a tenant whose row is locked, before
+ * anything is added. A statement of its own sees every commit.
+ */
+export async function recount(sql: Sql, tenant: string, limit: number | null): Promise<number | undefined> {
+  const [row] = await sql.query<{ count: number }>(
+    `update tenants set links_at_most = (select count(*) from links where tenant = $1 and deleted_at is null)
+     where id = $1 and (links_at_most < $2) is not true returning links_at_most as count`,
+    [tenant, limit],
+  )
+  return row?.count
 }
 
 /** A create of this code takes the place of one of the tenant's own that expired and still counts. */

@@ -32,7 +32,7 @@ import type { RedisConnection } from '../connections/redis.ts'
 import type { Postgres, Sql } from '../connections/postgres.ts'
 import type { AskRedis } from '../connections/ask-redis.ts'
 import { QuickLinkError } from '../errors.ts'
-import { beginGeneration, countLinks, lockTenant, type QuotaTerms } from './quota-store.ts'
+import { beginGeneration, lockTenant, recount, type QuotaTerms } from './quota-store.ts'
 import type { Tiers } from '../tenants/tiers.ts'
 
 /** How old a synced number may be when a refusal is believed: at most that long, a place that came free is overlooked. */
@@ -184,8 +184,8 @@ export class TenantQuota {
 
   /** As a part of this transaction. */
   async syncIn(sql: Sql, tenant: string): Promise<(Synced & { generation: string | null }) | undefined> {
-    const terms = await (this.hasGate ? beginGeneration(sql, tenant) : lockTenant(sql, tenant, false))
-    const used = terms ? await countLinks(sql, tenant) : 0
+    const terms = await (this.hasGate ? beginGeneration(sql, tenant) : lockTenant(sql, tenant, true))
+    const used = (terms && (await recount(sql, tenant, null))) ?? 0
     const limit = terms && this.hasGate ? linkLimit(this.#deps.tiers, terms) : null
     const generation = terms?.generation ?? null
     const before = this.hasGate

@@ -65,7 +65,8 @@ function once(undo: () => Promise<unknown>, endsInMs: number): GiveBack {
   }
 }
 
-export function countInMemory(windowS: number): Count {
+/** `most`: windows that are open at once; beyond it the oldest is forgotten. */
+export function countInMemory(windowS: number, most = Infinity): Count {
   const windowMs = windowS * 1000
   /** In the order in which they opened, which is that in which they end. */
   const windows = new Map<string, { used: number; readonly endsAtMs: number }>()
@@ -88,7 +89,9 @@ export function countInMemory(windowS: number): Count {
       if (by === -1) {
         for (const [i, window] of opened.entries()) {
           window.used++
-          windows.set(counters[i]!.key, window)
+          const { key } = counters[i]!
+          if (windows.size >= most && !windows.has(key)) windows.delete(windows.keys().next().value!)
+          windows.set(key, window)
         }
       }
       return Promise.resolve({ by: by === -1 ? undefined : by, held: opened.map(heldIn) })

@@ -1,13 +1,17 @@
 // One counter per server, not per worker: it lives in the primary process, and workers ask it.
-import { countInMemory, type Count, type Counter, type Held } from './counters.ts'
+import { type Count, type Counter, type Held } from './counters.ts'
 
 type Verb = keyof Count
 type Args<V extends Verb> = Parameters<Count[V]>
 type Answer<V extends Verb> = Awaited<ReturnType<Count[V]>>
 
+/** What is counted: what tenants write, and passwords that are tried. */
+export type Desk = 'rates' | 'guesses'
+
 /** What a worker asks. */
 export interface CounterQuestion {
   readonly type: 'count'
+  readonly desk: Desk
   readonly request: number
   readonly verb: Verb
   readonly args: Args<Verb>
@@ -15,16 +19,18 @@ export interface CounterQuestion {
 
 export interface CounterAnswer {
   readonly type: 'counted'
+  readonly desk: Desk
   readonly request: number
   readonly answer: Answer<Verb>
 }
 
 /** In the primary process. */
-export function createCounterDesk(windowS: number): (question: CounterQuestion) => Promise<CounterAnswer> {
-  const count = countInMemory(windowS)
-  return async ({ request, verb, args }) => {
-    const ask = count[verb] as (...args: Args<Verb>) => Promise<Answer<Verb>>
-    return { type: 'counted', request, answer: await ask(...args) }
+export function createCounterDesk(
+  counts: Readonly<Record<Desk, Count>>,
+): (question: CounterQuestion) => Promise<CounterAnswer> {
+  return async ({ desk, request, verb, args }) => {
+    const ask = counts[desk][verb] as (...args: Args<Verb>) => Promise<Answer<Verb>>
+    return { type: 'counted', desk, request, answer: await ask(...args) }
   }
 }
 
@@ -37,11 +43,13 @@ interface Waiting {
 export class PrimaryCounters implements Count {
   readonly #tell: (question: CounterQuestion) => void
   readonly #patienceMs: number
+  readonly #desk: Desk
   readonly #waiting = new Map<number, Waiting>()
   #requests = 0
 
-  constructor(tell: (question: CounterQuestion) => void, patienceMs: number) {
+  constructor(tell: (question: CounterQuestion) => void, patienceMs: number, desk: Desk) {
     this.#tell = tell
+    this.#desk = desk
     this.#patienceMs = patienceMs
   }
 
@@ -64,7 +72,7 @@ export class PrimaryCounters implements Count {
         reject(new Error(`the primary process did not answer within ${this.#patienceMs} ms`))
       }, this.#patienceMs)
       this.#waiting.set(request, { resolve: resolve as Waiting['resolve'], timer })
-      this.#tell({ type: 'count', request, verb, args })
+      this.#tell({ type: 'count', desk: this.#desk, request, verb, args })
     })
   }
 }

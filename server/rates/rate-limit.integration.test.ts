@@ -28,10 +28,14 @@ afterAll(() => {
 
 /** Across a channel that copies, as between two processes. */
 function throughPrimary(windowS: number): Count {
-  const desk = createCounterDesk(windowS)
-  const worker = new PrimaryCounters((question) => {
-    void desk(structuredClone(question)).then((answer) => worker.heard(structuredClone(answer)))
-  }, 100)
+  const desk = createCounterDesk({ rates: countInMemory(windowS), guesses: countInMemory(windowS) })
+  const worker = new PrimaryCounters(
+    (question) => {
+      void desk(structuredClone(question)).then((answer) => worker.heard(structuredClone(answer)))
+    },
+    100,
+    'rates',
+  )
   return worker
 }
 
@@ -159,7 +163,7 @@ describe.each(stores)('counted in %s', (_name, open) => {
 })
 
 test('a primary process that does not answer is waited for as long as was said', async () => {
-  const deaf = new PrimaryCounters(ignore, 30)
+  const deaf = new PrimaryCounters(ignore, 30, 'rates')
   await expect(deaf.take([])).rejects.toThrow('30 ms')
   const limit = rateLimit(insured(countersBy(deaf), inMemory()))
   expect(await takeMany(limit, acme, 60)).toBe(50)

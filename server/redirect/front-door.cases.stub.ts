@@ -34,21 +34,24 @@ const trickyFields = [
   'Connection: upgrade', 'Connection: keep-alive\r\nConnection: close', 'Proxy-Connection: close', 'Connection:',
   'Proxy-Connection: keep-alive', 'Keep-Alive: timeout=1', 'Upgrade: websocket', 'Upgrade: h2c\r\nHTTP2-Settings: AAMAAABk',
   'Connection: Upgrade\r\nUpgrade: websocket', 'Expect: 100-continue', 'Expect: something-else', 'expect:100-continue',
-  'Host: b.example', 'Host: a b', 'Host:', 'Host: ', 'Host: a,b', 'Host: a@b', 'Host: a/b', 'Host: a?b', 'Host: [::1]:8080',
+  'Host: b.example', 'Host: a b', 'Host:', 'Host: ', 'Host: a,b', 'Host: a@b', 'Host: a/b', 'Host: a?b', 'Host: [::1]:8080', 'Host: b.example:80', 'Host: B.EXAMPLE.', 'Host: b.example..', 'Host: b.example:x:y', 'Host: .b.example', 'Host: [b.example]', 'Host: gone.example', 'X-Forwarded-Host: b.example', 'X-Forwarded-Host: \t B.example. , a', 'X-Forwarded-Host: a\r\nX-Forwarded-Host: b.example', 'X-Forwarded-Host: ,b.example', 'X-Forwarded-Host: \xa0b.example',
   'Host : a', 'host:a', 'HOST: A:80', 'Host: a\x00', 'Host: \x80', 'Host:\ta', ' Host: a', 'Host: a\r\n b',
   'X: a\r\n folded', 'X: a\r\n\tfolded', ' X: a', '\tX: a', 'X : a', ': a', 'no colon', 'X\x00: a', 'X: \x00', 'X: \x07', 'X: \x7f',
   'X: \x80\xff', 'X\x80: a', 'X: a\rY: b', 'X: a\rXY: b', 'X: a\r\rY: b', 'X: a\n\nY: b', 'X: a\nY: b', 'X: a\n', 'X: a\r', 'X(: a', 'X/Y: a', '"X": a', 'X_Y: a', 'X: \tb',
   'X: a\r\r', '@: a', 'X: a\x0b', 'X: a\x0c', 'X: a\x85', 'X-Forwarded-For: \xa0203.0.113.5', 'X-Forwarded-For: \t 203.0.113.5 \t', 'X-Forwarded-For:\r\nX-Forwarded-For:  203.0.113.5', 'Range: bytes=0-1', 'If-None-Match: *', 'Authorization: Bearer x',
 ] // prettier-ignore
 
+/** What a visitor may say, and what nobody should. */
+const queries = ['', 'x', 'a=2', 'a=2&c=3', '%61=2', 'x=1&&y=2&', '?', '??a=2', '#f', 'x#y', 'a=b=c', '+=1', '%', '%zz', '%0d%0aSet-Cookie:%20a=b', `"<>'^\`{|}\\`, '/../..//x', '@evil.example/', 'http://evil.example/', '\x80\xff', '\xc3\xa9', '%3d&%26=1'] // prettier-ignore
+
 /** Answered by the front door, in some other way than a plain GET; or by node:http, which gives the connection back. */
 const otherLines = [
-  'HEAD /Labc123 HTTP/1.1', 'GET /Labc123 HTTP/1.0', 'GET /Labc123?a=b HTTP/1.1', 'GET http://a.example/Sabc123 HTTP/1.1', 'HEAD /Nabc123 HTTP/1.1',
+  'HEAD /Labc123 HTTP/1.1', 'GET /Labc123 HTTP/1.0', 'GET /Labc123?a=b HTTP/1.1', 'GET /Fabc123?a=2 HTTP/1.1', 'GET /Gabc123?x HTTP/1.1', 'GET http://a.example/Fabc123?c=3 HTTP/1.1', 'GET /Jabc123?x=1 HTTP/1.1', 'HEAD /Kabc123 HTTP/1.1', 'POST /Kabc123 HTTP/1.1', 'GET http://a.example/Sabc123 HTTP/1.1', 'GET http://B.example.:80/Labc123 HTTP/1.1', 'GET http://gone.example/Labc123 HTTP/1.1', 'HEAD /Nabc123 HTTP/1.1',
   'GET /favicon.ico HTTP/1.1', 'GET /robots.txt HTTP/1.1', 'GET / HTTP/1.1', 'GET /no/code HTTP/1.1', 'GET /api/v1/links HTTP/1.1', 'POST /api/v1/links HTTP/1.1', 'DELETE /Labc123 HTTP/1.1',
 ] // prettier-ignore
-const otherFields = ['TE: trailers', 'Connection: close', 'Connection: Keep-Alive', 'Accept: text/html', 'X-Forwarded-For: 203.0.113.5', 'Content-Length: 5', 'Content-Length: 0', 'X_Y: a'] // prettier-ignore
+const otherFields = ['TE: trailers', 'Connection: close', 'Connection: Keep-Alive', 'Accept: text/html', 'Accept-Language: de-CH, en;q=0.9', 'X-Forwarded-For: 203.0.113.5', 'Content-Length: 5', 'Content-Length: 0', 'X_Y: a', 'X-Forwarded-Host: b.example', 'x-forwarded-host: gone.example, b.example', 'X-Forwarded-Host:'] // prettier-ignore
 
-const codes = ['Labc123', 'Pabc123', 'Xabc123', 'Aabc123', 'Sabc123', 'Tabc123', 'Uabc123', 'Nabc123', 'Oabc123', 'Eabc123', 'Habc123', 'Mabc123', 'Qabc123', 'Dabc123', 'L_-', `L${'x'.repeat(63)}`] // prettier-ignore
+const codes = ['Labc123', 'Pabc123', 'Xabc123', 'Aabc123', 'Sabc123', 'Tabc123', 'Uabc123', 'Nabc123', 'Oabc123', 'Eabc123', 'Habc123', 'Mabc123', 'Qabc123', 'Dabc123', 'Yabc123', 'Iabc123', 'Zabc123', 'Rabc123', 'Fabc123', 'Gabc123', 'Jabc123', 'Kabc123', 'L', 'L_', 'L_-', `L${'x'.repeat(63)}`] // prettier-ignore
 
 const trickyLines = [
   'GET  /Labc123 HTTP/1.1', 'GET /Labc123  HTTP/1.1', 'GET /Labc123 HTTP/1.1 ', 'GET\t/Labc123\tHTTP/1.1', ' GET /Labc123 HTTP/1.1',
@@ -68,6 +71,8 @@ const trickyLines = [
   'GET hTTp://a/Labc123 HTTP/1.0', 'GET httpx://a/Labc123 HTTP/1.1', 'GET https//a/Labc123 HTTP/1.1', 'GET http://a:80/Pabc123?"<>^`{|} HTTP/1.1',
   'PUT /Labc123 HTTP/1.0', 'OPTIONS /Labc123 HTTP/1.1', 'PURGE /Labc123 HTTP/1.1', 'P /Labc123 HTTP/1.1', 'GET /../Labc123 HTTP/1.1', 'GET /Labc123\\ HTTP/1.1', 'GET /Labc123;x HTTP/1.1', 'GET * HTTP/1.1', 'QUERY /Labc123 HTTP/1.1',
 ] // prettier-ignore
+
+const hosts = ['a.example:8080', 'a.example', '192.0.2.1', 'b.example', 'b.example', 'B.Example.:8080', 'gone.example'] // prettier-ignore
 
 const bodies = [
   '',
@@ -95,6 +100,8 @@ export const corpus: readonly string[] = [
   ...trickyFields.map((field) => get('Nabc123', field)),
   ...trickyFields.map((field) => `GET /Labc123 HTTP/1.1\r\n${field}\r\n\r\n`),
   ...trickyFields.map((field) => `${get('Labc123', field)}0\r\n\r\n${get('Pabc123')}`),
+  ...queries.flatMap((query) => ['Fabc123', 'Gabc123', 'Zabc123'].map((code) => get(`${code}?${query}`))),
+  ...queries.map((query) => `HEAD http://a.example/Fabc123?${query} HTTP/1.0\r\nHost: a\r\n\r\n`),
   ...trickyLines.map((line) => `${line}\r\nHost: a\r\n\r\n`),
   ...ends.map((end) => `GET /Labc123 HTTP/1.1\r\nHost: a${end}`),
   'GET /Labc123 HTTP/1.1\r\n\r\n',
@@ -118,6 +125,9 @@ export const longCorpus: readonly string[] = [3900, 4000, 4030, 4096, 5000, 16_3
     get('Labc123', `Cookie: ${'c'.repeat(length)}`),
     get('Labc123', ...Array.from({ length: length / 8 }, (_, i) => `X${i}: a`)),
   ])
+  .concat(
+    ['x'.repeat(4095), 'x'.repeat(4096), 'x'.repeat(4097), '&a'.repeat(2000)].map((query) => get(`Fabc123?${query}`)),
+  )
   .concat([999, 1000].map((count) => get('Labc123', ...Array<string>(count).fill('X:'))))
 
 /** Of `often : 1`, an ordinary part or a tricky one. */
@@ -136,7 +146,11 @@ const requestOf = (often: number): fc.Arbitrary<string> =>
         ).map((code) => `GET /${code} HTTP/1.1`),
         fc.constantFrom(...trickyLines),
       ).chain((line) => mostly(2, fc.constant(line), fc.constantFrom(...otherLines))),
-      host: mostly(often, fc.constant<string[]>(['Host: a.example:8080']), fc.constant<string[]>([])),
+      host: mostly(
+        often,
+        fc.constantFrom(...hosts).map((host) => [`Host: ${host}`]),
+        fc.constant<string[]>([]),
+      ),
       fields: fc.array(
         mostly(
           often,

@@ -53,6 +53,7 @@ export async function start(
         res.once('close', () => counted.atOnce--)
         api(req, res)
       },
+      onForm: () => undefined,
       onHandedOver: (reason) => counted.handedOver.push(reason),
       isCrowded: () => false,
       countedAs,

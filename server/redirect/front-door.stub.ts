@@ -1,39 +1,55 @@
 // For the tests of the front door: a ladder whose answers are in the code's first letter, and one connection in memory
 // that is served once by the front door with node:http behind it, and once by node:http alone.
+// Long because every stub of a visitor's way stands here once.
 import type { RequestListener } from 'node:http'
 import { Duplex } from 'node:stream'
 import type { Tally } from '../clicks/counter.ts'
 import { limits } from '../config.ts'
 import { Lease } from '../hits/hit-lease.ts'
-import { absent, type Code, type Known, type Link } from '../link.ts'
+import { absent, parseCodeAt, slugOf, type Code, type Known, type Link, type Rule } from '../link.ts'
+import { createAsides } from './asides.ts'
 import { FrontDoor } from './front-door.ts'
 import { createRedirectHandler, type RedirectHandler } from './handler.ts'
 import { createHttpServer, type HttpServer } from './http-server.ts'
 import { Turns, type Line } from './one-at-a-time.ts'
 import { Decisions, type DecisionDeps } from './outcome.ts'
-import { smallPages } from './pages.ts'
+import { Sites } from './sites.ts'
 import type { Found, Resolver } from './resolve.ts'
 import { copyOf, type Copy } from './tier1-local.ts'
 
 const longAgoS = 1_000_000_000
+const inAges = 10_000_000_000
 
 /** L, P: held, 302 or 301. B: the same, with a long URL. X: held, but over. A: held as absent. H: held, but no header. S, T: a link (T: over), later.
  *  M: held, with two hits at hand and more for whoever waits. Q: each hit has to be waited for. D: all its hits are used up.
+ *  Y, I: held or later, and not begun. Z, R: held, with an expiredUrl: over, or with all hits used up. F, G: held or later; a query is forwarded.
+ *  J: held, with a rule for a query and one for a language. K: held, with a password.
  *  U: nobody can say. O: too many flights. E: the ladder fails. Others: absent, later. */
-export function knownOf(code: string): Known {
-  if (!/^[LPBXSTHMQD]/.test(code)) return absent(1)
-  const path = code.startsWith('B') ? 'b'.repeat(8000) : code
+export function knownOf(whole: string): Known {
+  const code = slugOf(whole as Code)
+  if (!/^[LPBXSTHMQDYIZRFGJK]/.test(code)) return absent(1)
+  const path = code.startsWith('B') ? 'b'.repeat(8000) : whole
+  const special = code.startsWith('K') ? 'password' : code.startsWith('J') ? rules : undefined
   const link: Link = {
-    code: code as Code,
+    code: whole as Code,
     id: 7,
     url: code.startsWith('H') ? 'https://example.com/\r\nSet-Cookie: a=b' : `https://example.com/${path}?a=b&c=%20#d`,
     permanent: code.startsWith('P'),
-    expiresAtS: /^[XT]/.test(code) ? longAgoS : null,
-    monthlyHits: /^[MQD]/.test(code) ? 1000 : null,
+    startsAtS: /^[YI]/.test(code) ? inAges : null,
+    expiresAtS: /^[XTZ]/.test(code) ? longAgoS : null,
+    expiredUrl: /^[ZR]/.test(code) ? 'https://example.com/over?a' : null,
+    forwardQuery: /^[FG]/.test(code),
+    monthlyHits: /^[MQDR]/.test(code) ? 1000 : null,
     version: 1,
+    ...(special === undefined ? {} : { special }),
   }
   return link
 }
+
+const rules: readonly Rule[] = [
+  { when: { query: { x: '1' } }, url: 'https://example.com/x' },
+  { when: { language: 'de' }, url: 'https://example.com/de' },
+]
 
 /** Event-loop turns that a flight takes. */
 export const flightTurns = 3
@@ -48,21 +64,38 @@ export async function turns(count: number): Promise<void> {
   for (let i = 0; i < count; i++) await turn()
 }
 
+/** b.example is a further domain, gone.example was one; whoever forwards is believed, but for one address. */
+export const unbelieved = '127.0.0.9'
+export const stubSites = new Sites('http://a.example', undefined, (address) => address !== unbelieved)
+const noPages = { rootUrl: null, notFoundUrl: null }
+stubSites.learn([
+  {
+    ...noPages,
+    host: 'b.example',
+    rootUrl: 'https://example.com/',
+    notFoundUrl: 'https://example.com/none',
+    isRemoved: false,
+  },
+  { ...noPages, host: 'gone.example', isRemoved: true },
+])
+
 export function stubResolver(): Resolver {
   const copies = new Map<string, Copy>()
   const foundFor = (code: Code): Found =>
-    code.startsWith('U') ? { copy: 'unknown', source: 'none' } : { copy: copyOf(knownOf(code)), source: 'redis' }
+    slugOf(code).startsWith('U')
+      ? { copy: 'unknown', source: 'none' }
+      : { copy: copyOf(knownOf(code)), source: 'redis' }
   return {
     local(code) {
-      if (!/^[LPBXAHMQD]/.test(code)) return undefined
+      if (parseCodeAt(code) === undefined || !/^[LPBXAHMQDYZRFJK]/.test(slugOf(code))) return undefined
       const copy = copies.get(code) ?? { ...copyOf(knownOf(code)), freshUntilMs: Infinity }
       copies.set(code, copy)
       return copy
     },
     ask(code) {
-      if (code.startsWith('O')) return undefined
+      if (slugOf(code).startsWith('O')) return undefined
       const flight = turns(flightTurns).then(() => foundFor(code))
-      return code.startsWith('E') ? flight.then(() => Promise.reject(new Error('the ladder broke'))) : flight
+      return slugOf(code).startsWith('E') ? flight.then(() => Promise.reject(new Error('the ladder broke'))) : flight
     },
     refresh: () => undefined,
     flights: 0,
@@ -81,15 +114,15 @@ function stubHits(): DecisionDeps['hits'] {
       if (monthlyHits === null) return undefined
       const lease = leases.get(code) ?? new Lease({ code, linkId: id, version: 1, limit: monthlyHits }, () => undefined)
       leases.set(code, lease)
-      if (code.startsWith('M')) lease.fill(2, { name: '2030-01', endsMs: Infinity }, Infinity)
+      if (slugOf(code).startsWith('M')) lease.fill(2, { name: '2030-01', endsMs: Infinity }, Infinity)
       return lease
     },
     // Whether the client is still there is another test's: in the turn in which it goes, both answers are right.
     async acquire({ terms }) {
       await turns(flightTurns)
-      return terms.code.startsWith('D') ? 'used_up' : 'granted'
+      return /^[DR]/.test(slugOf(terms.code)) ? 'used_up' : 'granted'
     },
-    look: ({ terms }) => Promise.resolve(terms.code.startsWith('D') ? 'used_up' : 'granted'),
+    look: ({ terms }) => Promise.resolve(/^[DR]/.test(slugOf(terms.code)) ? 'used_up' : 'granted'),
     secondsToMonthEnd: () => 4711,
   }
 }
@@ -113,14 +146,25 @@ export function stubDeps(counted: Counted, given: Partial<Pick<DecisionDeps, 're
         retryAfterS: 42,
       }),
     },
+    guard: { open: () => Promise.resolve('wrong') },
     onShed: () => undefined,
+    onEnded: () => undefined,
     onError: () => undefined,
     ...given,
   })
   return {
     decisions,
-    small: smallPages(undefined),
+    sites: stubSites,
     clicks,
+    asides: createAsides({
+      decisions,
+      shortUrlOf: (code) => `https://go.example.org/${code}`,
+      mayPreview: () => Promise.resolve(true),
+      onError: () => undefined,
+    }),
+    onForm: (status: number) => {
+      counted.statuses.push(status)
+    },
     onAnswer: (status: number) => {
       counted.statuses.push(status)
     },
@@ -186,6 +230,7 @@ export function createPages(): HttpServer {
     {
       redirects: (req, res) => handlers.get(req.socket)?.(req, res),
       api: answerLength,
+      sites: stubSites,
       turns: new Turns(),
       onHandedOver: () => undefined,
       isCrowded: () => false,

@@ -38,7 +38,7 @@ describe('the front door', () => {
     const client = await dial(port)
     const statusOf = async (target: string): Promise<string> =>
       (await ask(client, get('').replace('/', target))).slice('HTTP/1.1 '.length, 'HTTP/1.1 200'.length)
-    for (const target of ['http://a', 'HTTP://b.example:8080', 'https://[::1]:80']) {
+    for (const target of ['http://a', 'HTTP://c.example:8080', 'https://[::1]:80']) {
       expect(await statusOf(`${target}/Labc123`)).toBe('302')
       expect(await statusOf(`${target}/Sabc123?utm=1`)).toBe('302')
       expect(await statusOf(`${target}/Nabc123`)).toBe('404')

@@ -1,16 +1,22 @@
 // Redirects behind node:http: those that the front door leaves to it, and all where FRONT_DOOR is http.
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Counter } from '../clicks/counter.ts'
+import { asideOf, type Asides } from './asides.ts'
 import type { Asker, Decisions, Knower, Outcome } from './outcome.ts'
-import { wrongMethod, type Page } from './pages.ts'
+import { passwordIn } from './password-form.ts'
+import { wrongMethod } from './pages.ts'
+import { queryOf } from './recognise.ts'
+import { heldAs, type Sites } from './sites.ts'
 
 export interface RedirectDeps {
-  readonly decisions: Pick<Decisions, 'atOnce' | 'ask'>
-  /** Paths that are no code's. */
-  readonly small: ReadonlyMap<string, Page>
+  readonly decisions: Pick<Decisions, 'atOnce' | 'ask' | 'submit'>
+  readonly sites: Sites
   readonly clicks: Pick<Counter, 'hit'>
+  readonly asides: Asides
   /** One per answer: its status, how long it took, and who knew. */
   readonly onAnswer: (status: number, seconds: number, source: Knower) => void
+  /** In its place for a password's form: how long that takes says nothing of redirects. */
+  readonly onForm: (status: number) => void
 }
 
 export type RedirectHandler = (req: IncomingMessage, res: ServerResponse) => void
@@ -18,16 +24,23 @@ export type RedirectHandler = (req: IncomingMessage, res: ServerResponse) => voi
 /** Of a path without its slash. The API has all of these, and no code is among them. */
 export const isApi = (path: string): boolean => path.startsWith('api') && (path.length === 3 || path[3] === '/')
 
+/** Of requests of the absolute form: the host that they name, which counts before `Host`. */
+const authorities = new WeakMap<IncomingMessage, string>()
+
 /**
- * "http://host/abc" → "/abc": a server has to take this form as well (RFC 9112, 3.2.2). Which host is named decides nothing,
- * as in `Host`. With a user in it, or without a host, it is left as it is, and leads nowhere.
+ * "http://host/abc" → "/abc": a server has to take this form as well (RFC 9112, 3.2.2). With a user in it, or without a host,
+ * it is left as it is, and leads nowhere.
  */
-export function originForm(target: string): string {
-  const [beginning] = /^https?:\/\/[^/?#@]+/i.exec(target) ?? []
-  if (beginning === undefined || target[beginning.length] === '@') return target
+export function toOriginForm(req: IncomingMessage): void {
+  const target = req.url ?? ''
+  const [beginning, authority] = /^https?:\/\/([^/?#@]+)/i.exec(target) ?? []
+  if (beginning === undefined || authority === undefined || target[beginning.length] === '@') return
+  authorities.set(req, authority)
   const path = target.slice(beginning.length)
-  return path.startsWith('/') ? path : `/${path}`
+  req.url = path.startsWith('/') ? path : `/${path}`
 }
+
+export const siteOf = (sites: Sites, req: IncomingMessage) => sites.ofRequest(req, authorities.get(req))
 
 /** "/abc?x" → "abc". Nothing is decoded: a code needs no escapes. */
 export function pathOf(url: string): string {
@@ -35,32 +48,65 @@ export function pathOf(url: string): string {
   return url.slice(1, query === -1 ? undefined : query)
 }
 
-export function createRedirectHandler({ decisions, small, clicks, onAnswer }: RedirectDeps): RedirectHandler {
-  const say = (req: IncomingMessage, res: ServerResponse, outcome: Outcome, beganMs: number, source: Knower): void => {
+export function createRedirectHandler({
+  decisions,
+  sites,
+  clicks,
+  asides,
+  onAnswer,
+  onForm,
+}: RedirectDeps): RedirectHandler {
+  const write = (req: IncomingMessage, res: ServerResponse, outcome: Outcome): void => {
     if (outcome.tally === undefined) outcome.send(req, res)
     else {
       res.writeHead(outcome.status, outcome.fields)
       res.end()
-      if (req.method === 'GET') clicks.hit(outcome.tally)
+      if (req.method !== 'HEAD') clicks.hit(outcome.tally)
     }
+  }
+  const say = (req: IncomingMessage, res: ServerResponse, outcome: Outcome, beganMs: number, source: Knower): void => {
+    write(req, res, outcome)
     onAnswer(outcome.status, (performance.now() - beganMs) / 1000, source)
+  }
+  const submit = async (req: IncomingMessage, res: ServerResponse, beganMs: number): Promise<void> => {
+    const guess = { ...askerOf(req, res), password: () => passwordIn(req) }
+    const { outcome, source } = await decisions.submit(siteOf(sites, req), pathOf(req.url ?? ''), guess)
+    if (res.destroyed) return
+    if (outcome === wrongMethod) say(req, res, outcome, beganMs, source)
+    else {
+      write(req, res, outcome)
+      onForm(outcome.status)
+    }
   }
   return (req, res) => {
     const beganMs = performance.now()
     const isHead = req.method === 'HEAD'
+    if (req.method === 'POST') {
+      void submit(req, res, beganMs)
+      return
+    }
     if (req.method !== 'GET' && !isHead) {
       say(req, res, wrongMethod, beganMs, undefined)
       return
     }
-    const path = pathOf(req.url ?? '')
-    const prepared = decisions.atOnce(path, isHead, beganMs)
+    const target = req.url ?? ''
+    const path = pathOf(target)
+    const site = siteOf(sites, req)
+    const prepared = decisions.atOnce(heldAs(site, path), isHead, beganMs, path.length + 1 < target.length)
     if (prepared !== undefined) {
       say(req, res, prepared, beganMs, 'local')
       return
     }
-    const page = small.get(path)
+    const aside = asideOf(path)
+    if (aside !== undefined) {
+      void asides(aside, site, askerOf(req, res)).then((answer) => {
+        if (!res.destroyed) answer.send(req, res)
+      })
+      return
+    }
+    const page = site.small.get(path)
     const told =
-      page === undefined ? decisions.ask(path, isHead, askerOf(req, res)) : { outcome: page, source: undefined }
+      page === undefined ? decisions.ask(site, path, isHead, askerOf(req, res)) : { outcome: page, source: undefined }
     if (!(told instanceof Promise)) {
       say(req, res, told.outcome, beganMs, told.source)
       return
@@ -77,5 +123,9 @@ function askerOf(req: IncomingMessage, res: ServerResponse): Asker {
     isWanted: () => !res.destroyed,
     peer: req.socket.remoteAddress,
     forwardedFor: Array.isArray(said) ? said.join() : said,
+    query: queryOf(req.url ?? ''),
+    accept: req.headers.accept,
+    userAgent: req.headers['user-agent'],
+    acceptLanguage: req.headers['accept-language'],
   }
 }

@@ -4,11 +4,13 @@ import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { limits } from '../config.ts'
 import type { HandOverReason } from './visitor.ts'
-import { isApi, originForm, pathOf } from './handler.ts'
+import { isApi, pathOf, siteOf, toOriginForm } from './handler.ts'
 import { Line, type Turns } from './one-at-a-time.ts'
+import type { Sites } from './sites.ts'
 
 interface HttpDeps {
   readonly redirects: RequestListener
+  readonly sites: Sites
   readonly turns: Turns
   readonly api: RequestListener
   /** A request that the front door has left to us. */
@@ -33,7 +35,7 @@ export function createHttpServer(deps: HttpDeps, bounds: { readonly [K in keyof 
       res.writeHead(refused, { 'Content-Length': 0, Connection: 'close' }).end()
       return
     }
-    if (isApi(pathOf(req.url ?? ''))) deps.api(req, res)
+    if (isApi(pathOf(req.url ?? '')) && siteOf(deps.sites, req).hasApi) deps.api(req, res)
     else deps.redirects(req, res)
   }
   const options = {
@@ -45,7 +47,7 @@ export function createHttpServer(deps: HttpDeps, bounds: { readonly [K in keyof 
   }
   const arrive: RequestListener = (req, res) => {
     // Once, here: all that is behind this finds a path.
-    if (!req.url?.startsWith('/')) req.url = originForm(req.url ?? '')
+    if (!req.url?.startsWith('/')) toOriginForm(req)
     lines.get(req.socket)?.arrive(req, res)
   }
   const server = createServer(options, arrive).on('checkExpectation', arrive)

@@ -1,8 +1,9 @@
 // What a visitor sees instead of a redirect: a small page in a browser, problem+json for everyone else. Each is put together
 // once, for both writers: the fields for `writeHead`, and all the bytes for the raw socket.
-import { STATUS_CODES, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { QuickLinkError, toProblem, unavailable, type ErrorCode } from '../errors.ts'
-import { tailOf } from './prepared.ts'
+import { limits } from '../config.ts'
+import { headOf, tailOf } from './wire.ts'
 
 interface Rendered {
   readonly fields: readonly string[]
@@ -65,35 +66,37 @@ export class Page {
 
 function render(status: number, fields: Record<string, string>, text: string): Rendered {
   const length = Buffer.byteLength(text)
-  const list = Object.entries({ ...fields, 'Content-Length': String(length) })
-  const lines = list.map(([name, value]) => `${name}: ${value}\r\n`).join('')
+  const list = Object.entries({ ...fields, 'Content-Length': String(length) }).flat()
   return {
-    fields: list.flat(),
-    head: `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n${lines}Date: `,
+    fields: list,
+    head: headOf(status, list),
     text,
     // One byte a character goes to the kernel without being encoded.
     encoding: length === text.length ? 'latin1' : 'utf8',
   }
 }
 
-const html = 'text/html; charset=utf-8'
-const sniffing = { 'X-Content-Type-Options': 'nosniff' }
-const policy = { ...sniffing, 'Content-Security-Policy': "default-src 'none'; style-src 'unsafe-inline'" }
+export const html = 'text/html; charset=utf-8'
+export const sniffing = { 'X-Content-Type-Options': 'nosniff' }
+export const policy = { ...sniffing, 'Content-Security-Policy': "default-src 'none'; style-src 'unsafe-inline'" }
 
 /** Browsers name text/html first or alone; tools say anything, or JSON. */
-const wantsHtml = (accept: string | undefined): boolean => accept?.includes('text/html') === true
+export const wantsHtml = (accept: string | undefined): boolean => accept?.includes('text/html') === true
 
-// Nothing of the request is ever part of a page.
+export const styleOf = (more = ''): string =>
+  `<style>body{font:1.1rem/1.5 system-ui,sans-serif;margin:20vh auto 0;max-width:32rem;padding:0 1rem;color:#222}
+@media(prefers-color-scheme:dark){body{background:#111;color:#ddd}}${more}</style>`
+
+// Nothing of the request is ever part of such a page.
 const pageText = (title: string, detail: string): string => `<!doctype html>
 <html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <title>${title}</title>
-<style>body{font:1.1rem/1.5 system-ui,sans-serif;margin:20vh auto 0;max-width:32rem;padding:0 1rem;color:#222}
-@media(prefers-color-scheme:dark){body{background:#111;color:#ddd}}</style>
+${styleOf()}
 <h1>${title}</h1><p>${detail}</p></html>
 `
 
 /** With the seconds to wait. The last one is kept: who asks again within the second is told the same. */
-function perSecond(code: ErrorCode, detail: string): (retryAfterS: number) => Page {
+export function perSecond(code: ErrorCode, detail: string): (retryAfterS: number) => Page {
   let said = -1
   let page: Page | undefined
   return (retryAfterS) => {
@@ -112,6 +115,16 @@ export const tooManyAbsent = perSecond(
 export const cannotSay = unable('This link cannot be looked up at the moment. Please try again in a moment.')
 export const overloaded = unable('Too many links are being looked up at the moment. Please try again in a moment.')
 export const usedUp = perSecond('hits_used_up', 'This link works again at the beginning of the next month.')
+export const tooLongQuery = Page.of(
+  new QuickLinkError(
+    'invalid',
+    `What follows the question mark is too long for this link: use at most ${limits.forwardedQuery} characters.`,
+  ),
+)
+/** Where a link leads after its end, or a domain where it has none: as a redirect would, and no click. */
+export const leadingTo = (url: string): Page =>
+  new Page(302, () => [{ Location: url, 'Cache-Control': 'no-store' }, ''])
+export const tooManyDrawings = unable('Too many QR codes are being drawn at the moment. Please try again in a moment.')
 export const ungrantable = unable('It cannot be said at the moment whether this link has hits left. Please try again.')
 export const unfit = Page.of(new QuickLinkError('internal', 'This link is not a URL that a redirect can carry.'))
 export const broken = Page.of(new QuickLinkError('internal', 'The server could not look this link up.'))
@@ -144,7 +157,14 @@ export function smallPages(rootUrl: string | undefined): ReadonlyMap<string, Pag
       '',
       rootUrl === undefined
         ? new Page(200, () => [{ ...aDay, 'Content-Type': html, ...policy }, root])
-        : new Page(302, () => [{ Location: new URL(rootUrl).href, 'Cache-Control': 'no-store' }, '']),
+        : leadingTo(new URL(rootUrl).href),
     ],
   ])
 }
+
+/** A line for programs, which nobody keeps. */
+export const textPage = (line: string): Page =>
+  new Page(200, () => [
+    { 'Cache-Control': 'no-store', 'Content-Type': 'text/plain; charset=utf-8', ...sniffing },
+    `${line}\n`,
+  ])

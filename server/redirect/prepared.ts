@@ -1,25 +1,42 @@
 // What a link answers, made once per tier-1 copy, in the two forms that are needed: the fields for `writeHead`, and all
 // the bytes for the raw socket. Both come from the same list, so the two ways cannot drift apart.
-import { STATUS_CODES } from 'node:http'
 import type { Counter, Tally } from '../clicks/counter.ts'
-import { limits } from '../config.ts'
 import type { HitQuota, Lease } from '../hits/hit-quota.ts'
-import { isLink, type Link } from '../link.ts'
+import { isLink, type Link, type Special } from '../link.ts'
+import { withQuery } from './forward.ts'
+import { leadingTo, tooLongQuery, unfit, type Page } from './pages.ts'
+import { passwordAsked } from './password-pages.ts'
+import { firstThatFits, type Visit } from './rules.ts'
+import { headOf, tailOf } from './wire.ts'
 import type { Copy } from './tier1-local.ts'
 
 export interface Prepared {
-  readonly status: 301 | 302
+  readonly status: 301 | 302 | 303
   /** Names and values in turn, as `writeHead` takes them. */
   readonly fields: string[]
   readonly head: string
   readonly tally: Tally
   /** Undefined: as many hits as there are. */
   readonly lease: Lease | undefined
-  /** Unix milliseconds at which the link ends by time; Infinity where it does not. */
+  /** It has no ends, is not special, and no query matters: there is nothing to look at before it is written. */
+  readonly isPlain: boolean
+  /** Unix milliseconds at which the link begins and ends by time; infinite where it does not. */
+  readonly beginsMs: number
   readonly endsMs: number
+  /** What is told instead when it has ended, or its hits are used up. */
+  readonly ended: Page | undefined
+  /** The target that a visitor's query is said to, too. */
+  readonly forwards: string | undefined
+  /** What else has to be looked at before anybody is led anywhere. */
+  readonly special: Special | undefined
   /** The whole answer, as of `wireDate`. */
   wire: string
   wireDate: string
+}
+
+/** What of a visitor decides where it is led. */
+interface Visitor extends Visit {
+  readonly accept: string | undefined
 }
 
 type Tallies = Pick<Counter, 'tally'>
@@ -28,35 +45,66 @@ type Hits = Pick<HitQuota, 'leaseOf'>
 /** Only what the WHATWG serialiser can have written becomes a header: a row put in by hand may hold anything. */
 const fitsHeader = /^[\x21-\x7e]+$/
 
-const tails = [
-  `\r\nConnection: keep-alive\r\nKeep-Alive: timeout=${Math.floor(limits.keepAliveMs / 1000)}\r\n\r\n`,
-  '\r\nConnection: close\r\n\r\n',
-] as const
-/** What stands behind the date. */
-export const tailOf = (closes: boolean): string => tails[closes ? 1 : 0]
-
 export function prepare(link: Link, clicks: Tallies, hits: Hits): Prepared | undefined {
-  if (!fitsHeader.test(link.url)) return undefined
-  const status = link.permanent ? 301 : 302
-  const caching = link.permanent ? 'private, max-age=90' : 'no-store'
-  const fields = ['Location', link.url, 'Cache-Control', caching, 'Content-Length', '0']
-  let head = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n`
-  for (let i = 0; i < fields.length; i += 2) head += `${fields[i] ?? ''}: ${fields[i + 1] ?? ''}\r\n`
+  const { url, permanent, startsAtS, expiresAtS, expiredUrl, forwardQuery, special } = link
+  if (special !== 'password' && !fitsHeader.test(url)) return undefined
+  const status = permanent && special === undefined ? 301 : 302
+  const fields = fieldsOf(status, url)
   return {
     status,
     fields,
-    head: `${head}Date: `,
+    head: headOf(status, fields),
     tally: clicks.tally(link.id),
     lease: hits.leaseOf(link),
-    endsMs: link.expiresAtS === null ? Infinity : link.expiresAtS * 1000,
+    isPlain: startsAtS === null && expiresAtS === null && !forwardQuery && special === undefined,
+    beginsMs: startsAtS === null ? -Infinity : startsAtS * 1000,
+    endsMs: expiresAtS === null ? Infinity : expiresAtS * 1000,
+    ended: expiredUrl === null ? undefined : fitsHeader.test(expiredUrl) ? leadingTo(expiredUrl) : unfit,
+    forwards: forwardQuery ? url : undefined,
+    special,
     wire: '',
     wireDate: '',
   }
 }
 
-/** The clock is asked only for a link that has an end. */
-export const isOver = (prepared: Prepared, nowMs: () => number): boolean =>
-  prepared.endsMs !== Infinity && prepared.endsMs <= nowMs()
+const fieldsOf = (status: Prepared['status'], url: string): string[] => {
+  const caching = status === 301 ? 'private, max-age=90' : 'no-store'
+  const fields = ['Location', url, 'Cache-Control', caching, 'Content-Length', '0']
+  if (status === 303) fields.push('Referrer-Policy', 'no-referrer')
+  return fields
+}
+
+/** The same for this visitor. Nothing of it is kept. */
+export function preparedFor(prepared: Prepared, visit: Visitor, nowMs: () => number): Prepared | Page {
+  const { special, forwards } = prepared
+  if (special === undefined) return forwards === undefined ? prepared : preparedTo(prepared, forwards, visit)
+  if (special === 'password') return passwordAsked(visit.accept)
+  const [, url = ''] = prepared.fields
+  return preparedTo(prepared, firstThatFits(special, visit, nowMs)?.url ?? url, visit)
+}
+
+/** The same link, elsewhere. */
+export function preparedTo(
+  prepared: Prepared,
+  to: string,
+  { query }: Pick<Visitor, 'query'>,
+  status = prepared.status,
+): Prepared | Page {
+  const url = prepared.forwards === undefined || query === undefined ? to : withQuery(to, query)
+  if (url === undefined) return tooLongQuery
+  if (status === prepared.status && url === prepared.fields[1]) return prepared
+  if (!fitsHeader.test(url)) return unfit
+  const fields = fieldsOf(status, url)
+  return { ...prepared, status, fields, head: headOf(status, fields), wire: '', wireDate: '' }
+}
+
+/** Where it stands between its ends. The clock is asked only for a link that may have one. */
+export function standingOf(prepared: Prepared, nowMs: () => number): 'early' | 'open' | 'over' {
+  if (prepared.isPlain) return 'open'
+  const now = nowMs()
+  if (now < prepared.beginsMs) return 'early'
+  return now < prepared.endsMs ? 'open' : 'over'
+}
 
 /** Undefined: there is nothing to redirect to. */
 export function prepareCopy(copy: Copy, clicks: Tallies, hits: Hits): Prepared | undefined {
@@ -67,7 +115,7 @@ export function prepareCopy(copy: Copy, clicks: Tallies, hits: Hits): Prepared |
 /** The answer as bytes, one per character. Put together anew only when the date has changed. */
 export function wireOf(prepared: Prepared, date: string): string {
   if (prepared.wireDate !== date) {
-    prepared.wire = prepared.head + date + tails[0]
+    prepared.wire = prepared.head + date + tailOf(false)
     prepared.wireDate = date
   }
   return prepared.wire

@@ -1,6 +1,7 @@
 // Where a request in a chunk of bytes ends, and what it asks for, if it is of one strict grammar. It decides *whether* the
 // front door deals with a request, never *what a strange one means*: what is not of this grammar goes to node:http as it
 // came, and so does the rest of its connection, because where such a request ends is for node:http to say.
+// Long because one grammar is read together.
 //
 //   METHOD target HTTP/1.1 CRLF      one of a few methods; /path, or http://host/path; or HTTP/1.0
 //   Name: value CRLF                 a token, and anything but control characters
@@ -21,6 +22,9 @@ export const asked = {
   /** Between the path's slash and its query, or its end. */
   pathBegin: 0,
   pathEnd: 0,
+  /** The host that is meant: of the absolute form, else of the Host field. Both 0: none is named. */
+  hostBegin: 0,
+  hostEnd: 0,
   /** Its connection ends with the answer. */
   closes: false,
   bodyLength: 0,
@@ -86,6 +90,10 @@ export function recognise(chunk: Buffer, from: number): number {
   if (whole !== strange && from + whole <= end) {
     asked.pathBegin += from
     asked.pathEnd += from
+    if (asked.hostEnd > 0) {
+      asked.hostBegin += from
+      asked.hostEnd += from
+    }
     return from + whole
   }
   return (whole !== strange || from + failedAt >= end) && end === length ? partial : strange
@@ -93,6 +101,23 @@ export function recognise(chunk: Buffer, from: number): number {
 
 /** What stands in the path of the request that was recognised last, in this chunk. */
 export const pathIn = (chunk: Buffer): string => chunk.toString('latin1', asked.pathBegin, asked.pathEnd)
+
+export const hasQuery = (chunk: Buffer): boolean => chunk[asked.pathEnd] === question
+
+/** What the target of a request says behind its question mark. */
+export function queryIn(chunk: Buffer, from: number): string | undefined {
+  const target = chunk.indexOf(space, from) + 1
+  const text = chunk.toString('latin1', target, chunk.indexOf(space, target))
+  return queryOf(text)
+}
+
+export function queryOf(target: string): string | undefined {
+  const mark = target.indexOf('?')
+  return mark === -1 ? undefined : target.slice(mark + 1)
+}
+
+/** The host that it names, as it stands there. */
+export const hostIn = (chunk: Buffer): string => chunk.toString('latin1', asked.hostBegin, asked.hostEnd)
 
 /** The values of a field, as node:http joins them. Its name comes in lower case, with its colon. */
 export function fieldIn(chunk: Buffer, from: number, end: number, name: Buffer): string | undefined {
@@ -142,6 +167,7 @@ const lastWithP = methods.indexOf('PUT')
 
 function targetEnd(chunk: Buffer, begin: number): number {
   let at = begin
+  asked.hostEnd = asked.hostBegin = 0
   if (chunk[at] !== slash) {
     at = authorityEnd(chunk, at)
     if (at === 0) return strange
@@ -156,7 +182,7 @@ function targetEnd(chunk: Buffer, begin: number): number {
   return chunk[at] === space ? at : fail(at)
 }
 
-/** Of "http://host:port/path": which host is named decides nothing, as in `Host`. */
+/** Of "http://host:port/path": what it names counts, and `Host` does not (RFC 9112, 3.2.2). */
 function authorityEnd(chunk: Buffer, begin: number): number {
   let at = endOfLower(schemeBytes, chunk, begin)
   if (at === 0) return strange
@@ -165,6 +191,8 @@ function authorityEnd(chunk: Buffer, begin: number): number {
   if (at === 0) return strange
   const host = at
   while (kindAt(chunk, at) & inHost) at++
+  asked.hostBegin = host
+  asked.hostEnd = at
   return at > host && chunk[at] === slash ? at : fail(at)
 }
 const schemeBytes = Buffer.from('http')
@@ -189,7 +217,12 @@ function fieldsEnd(chunk: Buffer, begin: number, isOld: boolean): number {
     if (kindAt(chunk, name) & doubtful) {
       if (begins(hostName, chunk, name)) {
         if (hosts++ > 0) return fail(name)
+        const host = value
         value = hostEnd(chunk, value)
+        if (asked.hostEnd === 0) {
+          asked.hostBegin = host
+          asked.hostEnd = value
+        }
       } else if (begins(connectionName, chunk, name)) {
         if (connections++ > 0) return fail(name)
         value = connectionEnd(chunk, value)

@@ -12,7 +12,10 @@ const link = (version: number): Link => ({
   id: 7,
   url: `https://example.com/${version}`,
   permanent: false,
+  startsAtS: null,
   expiresAtS: null,
+  expiredUrl: null,
+  forwardQuery: false,
   monthlyHits: null,
   version,
 })

@@ -11,7 +11,7 @@ import type { Held, Read } from '../coherence/schema.ts'
 import type { SharedCache } from '../coherence/shared-cache.ts'
 import type { Trust } from '../coherence/trust.ts'
 import type { Vouching } from '../coherence/vouching.ts'
-import { isLink, type Answer, type Code, type Known } from '../link.ts'
+import { goneAtS, isLink, type Answer, type Code, type Known } from '../link.ts'
 
 export type FallbackReason = 'error' | 'timeout' | 'open' | 'untrusted'
 
@@ -83,7 +83,7 @@ export function createTier2(deps: Tier2Deps): Tier2 {
 
   const prolong = (code: Code, held: Held): void => {
     if (!isLink(held.known)) return
-    const endS = Math.min(held.cachedAtS + config.linkTtlS + config.staleMaxS, held.known.expiresAtS ?? Infinity)
+    const endS = Math.min(held.cachedAtS + config.linkTtlS + config.staleMaxS, goneAtS(held.known) ?? Infinity)
     const lifeMs = Math.min(config.linkTtlS * 1000, endS * 1000 - nowMs())
     if (lifeMs > 0) cache.prolong(code, Math.ceil(lifeMs)).catch(() => undefined)
   }

@@ -3,18 +3,20 @@
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { Counter } from '../clicks/counter.ts'
+import { asideOf } from './asides.ts'
 import type { FrontDoor } from './front-door.ts'
 import type { Holder } from './guests.ts'
 import { isApi } from './handler.ts'
 import { InnerSocket, type Outside } from './inner-socket.ts'
 import type { Turns } from './one-at-a-time.ts'
 import type { Asker, Decisions, Knower, Outcome, Told } from './outcome.ts'
-import type { Page } from './pages.ts'
-import { tailOf, wireOf } from './prepared.ts'
-import { asked, fieldIn, partial, pathIn, recognise, strange } from './recognise.ts'
+import { wireOf } from './prepared.ts'
+import { asked, fieldIn, hasQuery, hostIn, partial, pathIn, queryIn, recognise, strange } from './recognise.ts'
+import { tailOf } from './wire.ts'
+import { firstOf, heldAs, type Site, type Sites } from './sites.ts'
 
-/** Why node:http has a request: it is the API's, no GET or HEAD, or has a body; or it was not recognised, or came too slowly. */
-export type HandOverReason = 'api' | 'method' | 'body' | 'unrecognised' | 'partial'
+/** Why node:http has a request: it is the API's or an aside, no GET or HEAD, or has a body; or it was not recognised, or came too slowly. */
+export type HandOverReason = 'api' | 'aside' | 'method' | 'body' | 'unrecognised' | 'partial'
 
 /** One connection's requests at node:http. */
 export interface Served extends Pick<Holder, 'isWaiting'> {
@@ -23,7 +25,7 @@ export interface Served extends Pick<Holder, 'isWaiting'> {
 
 export interface VisitorDeps {
   readonly decisions: Pick<Decisions, 'atOnce' | 'ask'>
-  readonly small: ReadonlyMap<string, Page>
+  readonly sites: Sites
   readonly clicks: Pick<Counter, 'hit'>
   /** What comes in one piece is not all answered before others are looked at. */
   readonly turns: Turns
@@ -38,7 +40,10 @@ export interface VisitorDeps {
 const mostParts = 8
 
 const acceptName = Buffer.from('accept:')
+const userAgentName = Buffer.from('user-agent:')
+const acceptLanguageName = Buffer.from('accept-language:')
 const forwardedForName = Buffer.from('x-forwarded-for:')
+const forwardedHostName = Buffer.from('x-forwarded-host:')
 
 /** A connection until it is closed, or handed over for good. No function is made per connection, and none per request. */
 export class Visitor implements Holder, Asker, Outside {
@@ -59,6 +64,8 @@ export class Visitor implements Holder, Asker, Outside {
   #headBegin = 0
   #headEnd = 0
   #isHead = false
+  /** What it says of the host that was asked for is believed; undefined: nobody has looked yet. */
+  #isBelieved: boolean | undefined
   #closes = false
   /** As node:http sees the connection, once it had a request of it; and whether it has one now. */
   #inner: InnerSocket | undefined
@@ -92,7 +99,7 @@ export class Visitor implements Holder, Asker, Outside {
   }
 
   #take(chunk: Buffer, beganMs: number): void {
-    const { decisions, turns } = this.#door.deps
+    const { decisions, turns, sites } = this.#door.deps
     let at = 0
     for (let n = 0; at < chunk.length && !this.#gone; n++) {
       if (this.#full || (n > 0 && !turns.hasTime())) {
@@ -110,26 +117,36 @@ export class Visitor implements Holder, Asker, Outside {
       this.#parts = 0
       this.#isHead = isHead
       this.#closes = asked.closes
-      const prepared = isPlain ? decisions.atOnce(path, isHead, beganMs) : undefined
+      const site = sites.areMany ? this.#siteOf(chunk, at, end) : sites.main
+      const code = sites.areMany ? heldAs(site, path) : path
+      const prepared = isPlain ? decisions.atOnce(code, isHead, beganMs, hasQuery(chunk)) : undefined
       if (prepared !== undefined) this.#say(prepared, beganMs, beganMs, 'local')
-      else if (isPlain && !isApi(path)) {
+      else if (isPlain && !(site.hasApi && isApi(path)) && asideOf(path) === undefined) {
         this.#chunk = chunk
         this.#headBegin = at
         this.#headEnd = end
-        if (!this.#ask(path, beganMs)) return this.#wait(chunk, end)
+        if (!this.#ask(site, path, beganMs)) return this.#wait(chunk, end)
       } else {
-        const reason = isApi(path) ? 'api' : bodyLength > 0 ? 'body' : 'method'
+        const reason = site.hasApi && isApi(path) ? 'api' : bodyLength > 0 ? 'body' : isPlain ? 'aside' : 'method'
         return this.#exchange(chunk.subarray(at), end - at + bodyLength, reason)
       }
       at = end
     }
   }
 
+  #siteOf(chunk: Buffer, begin: number, end: number): Site {
+    const { sites } = this.#door.deps
+    this.#isBelieved ??= sites.believes(this.peer)
+    const forwarded = this.#isBelieved ? firstOf(fieldIn(chunk, begin, end, forwardedHostName) ?? '') : ''
+    return sites.of(forwarded || hostIn(chunk))
+  }
+
   /** False: the answer has to be waited for. */
-  #ask(path: string, beganMs: number): boolean {
-    const { decisions, small } = this.#door.deps
-    const page = small.get(path)
-    const told = page === undefined ? decisions.ask(path, this.#isHead, this) : { outcome: page, source: undefined }
+  #ask(site: Site, path: string, beganMs: number): boolean {
+    const { decisions } = this.#door.deps
+    const page = site.small.get(path)
+    const told =
+      page === undefined ? decisions.ask(site, path, this.#isHead, this) : { outcome: page, source: undefined }
     if (told instanceof Promise) {
       this.#owed = true
       void told.then((found) => this.#hear(found, beganMs))
@@ -154,7 +171,7 @@ export class Visitor implements Holder, Asker, Outside {
     const closes = this.#closes || draining
     let hasRoom: boolean
     if (outcome.tally === undefined) {
-      hasRoom = outcome.write(socket, this.#field(acceptName), date(nowMs), closes, this.#isHead)
+      hasRoom = outcome.write(socket, this.accept, date(nowMs), closes, this.#isHead)
     } else {
       // A one-byte string goes to the kernel without a Buffer of its own; prepared Buffers were not measurably cheaper.
       const wire = closes ? outcome.head + date(nowMs) + tailOf(true) : wireOf(outcome, date(nowMs))
@@ -176,6 +193,22 @@ export class Visitor implements Holder, Asker, Outside {
 
   get forwardedFor(): string | undefined {
     return this.#field(forwardedForName)
+  }
+
+  get accept(): string | undefined {
+    return this.#field(acceptName)
+  }
+
+  get userAgent(): string | undefined {
+    return this.#field(userAgentName)
+  }
+
+  get acceptLanguage(): string | undefined {
+    return this.#field(acceptLanguageName)
+  }
+
+  get query(): string | undefined {
+    return this.#chunk === undefined ? undefined : queryIn(this.#chunk, this.#headBegin)
   }
 
   #field(name: Buffer): string | undefined {

@@ -3,18 +3,21 @@
 import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client'
 import { instruments } from './instruments.ts'
 
-const redirectStatuses = [301, 302, 404, 405, 429, 500, 503] as const
+/** Of a password's form: led on, or why not. */
+const formStatuses = ['302', '303', '400', '401', '403', '404', '413', '429', '500', '503'] as const
+export type FormStatus = (typeof formStatuses)[number]
+const redirectStatuses = [301, 302, 400, 404, 405, 429, 500, 503] as const
 const tiers = ['local', 'redis'] as const
 const sources = ['redis', 'postgres', 'stale', 'none'] as const
 const fallbackReasons = ['error', 'timeout', 'open', 'untrusted'] as const
 const dependencies = ['redis', 'postgres'] as const
 const breakerStates = ['closed', 'open', 'half_open'] as const
 const redisCommands = ['get', 'set', 'del', 'eval', 'scan', 'publish', 'ping', 'other'] as const
-const upkeepParts = ['indexes', 'links', 'keys', 'deadClicks', 'clickDays', 'clickMonths', 'idempotencyKeys', 'outbox', 'hits', 'spools'] as const // prettier-ignore
+const upkeepParts = ['indexes', 'links', 'keys', 'sessions', 'deadClicks', 'clickDays', 'clickMonths', 'clickOrder', 'idempotencyKeys', 'outbox', 'hits', 'spools'] as const // prettier-ignore
 export type UpkeepPart = (typeof upkeepParts)[number]
 const shedReasons = ['flights', 'db_queue', 'redis_queue', 'api_queue', 'fills', 'connections', 'other'] as const
 /** As in redirect/visitor.ts, which has the meaning of each. */
-const handOverReasons = ['api', 'method', 'body', 'unrecognised', 'partial'] as const
+const handOverReasons = ['api', 'aside', 'method', 'body', 'unrecognised', 'partial'] as const
 const tenantTiers = ['standard', 'plus', 'unlimited', 'aggregate', 'address'] as const
 
 /** Seconds. Dense where redirects are: from a tier-1 hit (tens of µs) to both deadlines (50 and 100 ms). */
@@ -116,6 +119,10 @@ export function createMetrics(options: MetricsOptions = {}) {
     clicksSpooled: gauge('quicklink_clicks_spooled', 'Clicks accepted that are not in Postgres yet', 'sum'),
     spoolDamaged: counter('quicklink_spool_damaged_total', 'Batches of clicks that could not be read again'),
 
+    endedRedirects: counter(
+      'quicklink_ended_redirects_total',
+      'Visitors sent to the expiredUrl of a link that has ended, or whose hits are used up',
+    ),
     hitsUngranted: counter('quicklink_hits_ungranted_total', 'Hits served while nobody could grant them'),
     hitQuotaRejections: counter('quicklink_hit_quota_rejections_total', 'Redirects refused: hits used up'),
     rateLimited: counters('quicklink_rate_limited_total', 'Requests refused by a rate limit', { tier: tenantTiers }),
@@ -130,6 +137,9 @@ export function createMetrics(options: MetricsOptions = {}) {
       state: ['active', 'idle', 'waiting'],
     }),
     dbBatchSize: histogram('quicklink_db_batch_size', 'Codes in one Postgres lookup', batchBounds),
+    passwordForms: counters('quicklink_password_forms_total', "Forms with a link's password, by the answer", {
+      status: formStatuses,
+    }),
     shed: counters('quicklink_shed_total', 'Work refused because a bound was reached', { reason: shedReasons }),
 
     // Of the primary process.

@@ -37,7 +37,11 @@ export const tenantRoutes = (deps: TenantsApiDeps): Route[] => [...ofTenants(dep
 
 const ofTenants = ({ sql, onChanged }: TenantsApiDeps): Route[] => [
   route(operations.createTenant, async ({ body }) => {
-    const row = await insertTenant(sql, { ...body, linkQuota: body.linkQuota ?? null })
+    const row = await insertTenant(sql, {
+      ...body,
+      linkQuota: body.linkQuota ?? null,
+      preview: body.preview ?? false,
+    })
     if (!row) {
       throw new QuickLinkError('conflict', `The id ${body.id} is taken, or was until lately: choose another one.`, {
         members: { field: 'id' },
@@ -175,6 +179,7 @@ const present = (row: TenantRow): TenantShown => ({
   name: row.name,
   tier: isTierName(row.tier) ? row.tier : 'standard',
   linkQuota: row.linkQuota,
+  preview: row.preview,
   createdAt: row.createdAt.toISOString(),
   updatedAt: row.updatedAt.toISOString(),
 })

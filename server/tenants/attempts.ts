@@ -5,7 +5,7 @@ import { limits } from '../config.ts'
 import { QuickLinkError } from '../errors.ts'
 
 export interface Attempt {
-  /** The key works, or Postgres could not be asked: this attempt has not failed. */
+  /** It works, or Postgres could not be asked: this attempt has not failed. */
   giveBack(): void
 }
 

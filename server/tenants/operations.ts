@@ -27,13 +27,19 @@ const linkQuota = z
   .max(largestInteger, `must be ${quotaForm}`)
   .nullable()
   .meta({ description: "Links that it may have; null: as many as its tier's." })
+const preview = z.boolean(mustBe('true or false')).meta({
+  description: 'Whether the address of a link with `+` behind it is a page that shows where it leads.',
+})
 
 const newTenant = z
-  .strictObject({ id: tenantIdGiven, name, tier, linkQuota: linkQuota.optional() }, mustBe('a JSON object'))
+  .strictObject(
+    { id: tenantIdGiven, name, tier, linkQuota: linkQuota.optional(), preview: preview.optional() },
+    mustBe('a JSON object'),
+  )
   .meta({ id: 'NewTenant' })
 const tenantChange = z
   .strictObject(
-    { name: name.optional(), tier: tier.optional(), linkQuota: linkQuota.optional() },
+    { name: name.optional(), tier: tier.optional(), linkQuota: linkQuota.optional(), preview: preview.optional() },
     mustBe('a JSON object'),
   )
   .refine((patch) => Object.keys(patch).length > 0, 'must name at least one field to change')
@@ -61,6 +67,7 @@ const tenant = z
     name: z.string(),
     tier: z.enum(tierNames),
     linkQuota: count.nullable(),
+    preview: z.boolean(),
     createdAt: timeShown,
     updatedAt: timeShown,
   })

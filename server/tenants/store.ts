@@ -9,20 +9,23 @@ export interface TenantRow {
   readonly name: string
   readonly tier: TierName
   readonly linkQuota: number | null
+  /** Whether anybody may see where its links lead without following them. */
+  readonly preview: boolean
   readonly createdAt: Date
   readonly updatedAt: Date
 }
 
-const columns = 'id, name, tier, link_quota as "linkQuota", created_at as "createdAt", updated_at as "updatedAt"'
+const columns =
+  'id, name, tier, link_quota as "linkQuota", preview, created_at as "createdAt", updated_at as "updatedAt"'
 
-export type NewTenant = Pick<TenantRow, 'id' | 'name' | 'tier' | 'linkQuota'>
+export type NewTenant = Pick<TenantRow, 'id' | 'name' | 'tier' | 'linkQuota' | 'preview'>
 
 /** undefined: the id is taken, perhaps by a tenant that was deleted and whose links are not purged yet. */
-export async function insertTenant(sql: Sql, { id, name, tier, linkQuota }: NewTenant): Promise<TenantRow | undefined> {
+export async function insertTenant(sql: Sql, tenant: NewTenant): Promise<TenantRow | undefined> {
   const [row] = await sql.query<TenantRow>(
-    `insert into tenants (id, name, tier, link_quota) values ($1, $2, $3, $4) on conflict (id) do nothing
+    `insert into tenants (id, name, tier, link_quota, preview) values ($1, $2, $3, $4, $5) on conflict (id) do nothing
      returning ${columns}`,
-    [id, name, tier, linkQuota],
+    [tenant.id, tenant.name, tenant.tier, tenant.linkQuota, tenant.preview],
   )
   return row
 }
@@ -43,14 +46,24 @@ export interface TenantPatch {
   readonly name?: string | undefined
   readonly tier?: TierName | undefined
   readonly linkQuota?: number | null | undefined
+  readonly preview?: boolean | undefined
 }
 
 export async function patchTenant(sql: Sql, id: string, patch: TenantPatch): Promise<TenantRow | undefined> {
   const [row] = await sql.query<TenantRow>(
-    `update tenants set name = coalesce($2, name), tier = coalesce($3, tier),
-       link_quota = case when $5 then $4 else link_quota end, updated_at = now()
+    // Without a limit nobody counts its links, and what adds to them has nothing to raise.
+    `update tenants set name = coalesce($2, name), tier = coalesce($3, tier), links_at_most = null,
+       link_quota = case when $5 then $4 else link_quota end,
+       preview = coalesce($6, preview), updated_at = now()
      where id = $1 and deleted_at is null returning ${columns}`,
-    [id, patch.name ?? null, patch.tier ?? null, patch.linkQuota ?? null, patch.linkQuota !== undefined],
+    [
+      id,
+      patch.name ?? null,
+      patch.tier ?? null,
+      patch.linkQuota ?? null,
+      patch.linkQuota !== undefined,
+      patch.preview ?? null,
+    ],
   )
   return row
 }
@@ -67,7 +80,8 @@ export async function deleteTenant(sql: Sql, id: string): Promise<Deletion> {
   const [tenant] = await sql.query('select 1 from tenants where id = $1 and deleted_at is null for update', [id])
   if (!tenant) return 'unknown'
   const [live] = await sql.query(
-    `select 1 from links where tenant = $1 and deleted_at is null and (expires_at is null or expires_at > now()) limit 1`,
+    `select 1 from links where tenant = $1 and deleted_at is null
+       and (expires_at is null or expires_at > now() or expired_url is not null) limit 1`,
     [id],
   )
   if (live) return 'has_links'
@@ -87,7 +101,7 @@ export async function removeDeleted(sql: Sql, id: string | null = null): Promise
   )
   if (gone.length === 0) return
   const ids = gone.map((tenant) => tenant.id)
-  for (const table of ['api_keys', 'idempotency_keys']) {
+  for (const table of ['api_keys', 'idempotency_keys', 'tags']) {
     await sql.query(`delete from ${table} where tenant = any ($1)`, [ids])
   }
   await sql.query('delete from tenants where id = any ($1)', [ids])

@@ -157,7 +157,7 @@ export function startProcess(index: number, server: RedisServer | undefined, sur
     freshen,
     distrust: fresh.distrust,
   }
-  const pass = createPass({ ...told, local, freshener, onFailure: nothing })
+  const pass = createPass({ ...told, local, freshener, onFailure: nothing, onDomains: () => Promise.resolve() })
   const relay = startRelay({ pass, intervalMs: 200, gapMs: 20, onFailure: nothing })
   const breakerOf = (openMs: number): Breaker => new Breaker({ failures: 5, windowMs: 10_000, openMs, nowMs })
   const breaker = breakerOf(3000)

@@ -1,7 +1,7 @@
 // Long because what happens to the world and who judges it are read together.
 // Three processes with two Redis servers, one without, one Postgres, and a script of what happens to them. The processes run
 // the real code (process.ts); only what is behind the connections is modelled.
-import { absent, isExpired, isLink, type Answer, type Code, type Known } from '../../link.ts'
+import { absent, isLink, type Answer, type Code, type Known } from '../../link.ts'
 import type { Found } from '../../redirect/resolve.ts'
 import { PostgresModel, type Make, type State } from './postgres-model.ts'
 import { freshMs, replyMs, settings, startProcess, type Flaws, type Process } from './process.ts'
@@ -11,7 +11,8 @@ import { epochMs, type VirtualTime } from '../../../testing/virtual-time.ts'
 /** `which` code it is about, where it is about one; `pick` decides the rest. */
 export type Step = { readonly atMs: number; readonly pick: number; readonly which: number } & (
   | {
-      readonly what: 'update' | 'disable' | 'enable' | 'delete' | 'create' | 'expire' | 'rollback' | 'gone' | 'bulk'
+      readonly what:
+        'update' | 'disable' | 'enable' | 'delete' | 'create' | 'expire' | 'schedule' | 'rollback' | 'gone' | 'bulk'
       readonly openMs: number
     }
   | { readonly what: 'refuse' | 'hole' | 'noPostgres' | 'noPasses'; readonly forMs: number }
@@ -35,6 +36,14 @@ const calmSteps: readonly string[] = [
 
 // Two that are always warm in tier 1, and one that is asked for so rarely that only Redis remembers it.
 const codes = ['aaa', 'bbb', 'ccc'] as Code[]
+const plain = {
+  permanent: false,
+  startsAtS: null,
+  expiresAtS: null,
+  expiredUrl: null,
+  forwardQuery: false,
+  monthlyHits: null,
+}
 /** Nobody asks for them: with the others they make a long list. */
 const fillers = ['ddd', 'eee', 'fff'] as Code[]
 const allIndexes = [0, 1, 2, 3] as const
@@ -158,10 +167,8 @@ export class World {
     const own = next?.by === by && next.learnedMs > (this.#processes[by] as Process).pushedOutMs
     const graceMs = own ? 0 : created ? createdMs : promiseMs
     if (next !== undefined && beganMs > next.acknowledgedMs + graceMs) return false
-    const said = isLink(answer) && !isExpired(answer, epochMs + nowMs) ? answer : undefined
-    const was = isLink(state.known) ? state.known : undefined
-    if (said === undefined) return was === undefined || isExpired(was, epochMs + nowMs)
-    return said.version === was?.version && said.url === was.url
+    const [said, was] = [answer, state.known].map((known) => leadsTo(known, epochMs + nowMs))
+    return said === was && (said === undefined || answer.version === state.known.version)
   }
 
   async #change(code: Code, by: number | undefined, what: string, openMs: number): Promise<void> {
@@ -171,11 +178,12 @@ export class World {
     const make: Make = (code, before, version, newId) => {
       if (what === 'gone') return 'gone'
       const url = `https://example.org/${version}`
-      const link = isLink(before)
-        ? { ...before, url, version }
-        : { code, id: newId(), url, permanent: false, expiresAtS: null, monthlyHits: null, version }
-      if (what === 'expire') return { ...link, expiresAtS: Math.ceil((epochMs + this.time.nowMs) / 1000) + 1 }
-      return what === 'disable' || what === 'delete' ? absent(version) : { ...link, expiresAtS: null }
+      const link = isLink(before) ? { ...before, url, version } : { ...plain, code, id: newId(), url, version }
+      const soonS = Math.ceil((epochMs + this.time.nowMs) / 1000) + 1
+      if (what === 'schedule') return { ...link, ...plain, startsAtS: soonS }
+      const expiredUrl = version % 2 === 0 ? `${url}/over` : null
+      if (what === 'expire') return { ...link, ...plain, expiresAtS: soonS, expiredUrl }
+      return what === 'disable' || what === 'delete' ? absent(version) : { ...link, ...plain }
     }
     const changed = what === 'bulk' ? [...codes, ...fillers] : [code]
     const states = await this.#postgres.change(changed, make, openMs, what === 'rollback')
@@ -340,3 +348,11 @@ const same = (a: Known, b: Known): boolean =>
 
 const say = (known: Known | 'unknown' | undefined): string =>
   known === undefined || known === 'unknown' ? 'nothing' : `${isLink(known) ? known.url : 'absent'} (v${known.version})`
+
+/** Where a visitor is led by it at that time. */
+function leadsTo(known: Known, nowMs: number): string | undefined {
+  if (!isLink(known)) return undefined
+  const { startsAtS, expiresAtS, expiredUrl, url } = known
+  if (startsAtS !== null && nowMs < startsAtS * 1000) return undefined
+  return expiresAtS !== null && expiresAtS * 1000 <= nowMs ? (expiredUrl ?? undefined) : url
+}

@@ -1,0 +1,36 @@
+// Domains in one process, put together.
+import type { Route } from '../api/operation.ts'
+import { changeSeen, limits, type Config } from '../config.ts'
+import type { Databases } from '../connections/databases.ts'
+import { withDeadline } from '../connections/deadline.ts'
+import type { RedisConnection } from '../connections/redis.ts'
+import { domainRoutes, type DomainsApiDeps } from './api.ts'
+import { KnownDomains, type Domain } from './known.ts'
+import { createNames, type Names } from './names.ts'
+import { readDomainList } from './store.ts'
+
+interface DomainsDeps extends Pick<DomainsApiDeps, 'parseTarget'> {
+  readonly databases: Databases
+  readonly redis: RedisConnection | undefined
+  readonly onList: (domains: readonly Domain[]) => void
+}
+
+export interface Domains {
+  readonly known: KnownDomains
+  readonly names: Names
+  readonly routes: readonly Route[]
+  /** Resolves when the first list is known, or when a start has waited long enough for it. */
+  first(): Promise<void>
+}
+
+export function openDomains(config: Config, { databases, redis, onList, parseTarget }: DomainsDeps): Domains {
+  const known = new KnownDomains({ read: () => readDomainList(databases.passes), redis, onList })
+  const names = createNames(config.publicUrl, known)
+  const heardMs = changeSeen(config).behindMs
+  return {
+    known,
+    names,
+    routes: domainRoutes({ sql: databases.api, names, heardMs, parseTarget }),
+    first: () => withDeadline(known.first, limits.domainsMs, 'the list of domains').catch(() => undefined),
+  }
+}

@@ -1,0 +1,130 @@
+// Tags of a tenant. A link refers to a tag by its id, so a tag is renamed in one row. What a tag is taken off, or merged into another,
+// is done in small steps, each of which holds off who is about to tag a link: so no link is given a tag that is just going.
+import { limits } from '../config.ts'
+import type { Postgres, Sql } from '../connections/postgres.ts'
+import { QuickLinkError, unavailable } from '../errors.ts'
+
+/** What makes two spellings one tag. */
+export const keyOf = (tag: string): string => tag.toLowerCase()
+export const keysOf = (tags: readonly string[]): string[] => tags.map(keyOf)
+
+const tagsLock = 7_105_006
+
+/** In a transaction, before the tags are used: makes those that the tenant does not have. */
+export function ensureTags(sql: Sql, tenant: string, tags: readonly string[]): Promise<unknown> {
+  const asked = Promise.all([
+    sql.query(`select pg_advisory_xact_lock_shared(${tagsLock}, hashtext($1))`, [tenant]),
+    sql.query(
+      `insert into tags (tenant, key, name)
+       select $1, key, name from unnest($2::text[], $3::text[]) as given (key, name)
+       where not exists (select from tags where tags.tenant = $1 and tags.key = given.key) order by key
+       limit (select greatest(0, ${limits.tagsPerTenant} - count(*)) from tags where tags.tenant = $1)
+       on conflict (tenant, key) do nothing`,
+      [tenant, keysOf(tags), tags],
+    ),
+  ])
+  // Who asks may not wait for it, and the transaction waits for its statements: this promise would be nobody's, and end the process.
+  asked.catch(() => undefined)
+  return asked
+}
+
+/** Of a link that was given `tags`: it has all of them, unless the tenant has as many as it may have. */
+export function haveAll(tags: readonly string[], has: readonly string[]): void {
+  if (has.length === tags.length) return
+  throw new QuickLinkError(
+    'conflict',
+    `A tenant has at most ${limits.tagsPerTenant} tags: delete one, or use one that exists.`,
+    {
+      members: { field: 'tags' },
+    },
+  )
+}
+
+export interface TagShown {
+  readonly tag: string
+  readonly links: number
+}
+
+const shown = 'name as tag, (select count(*) from link_tags where tag_id = tags.id) as links'
+
+export const listTags = (sql: Sql, tenant: string): Promise<TagShown[]> =>
+  sql.query(`select ${shown} from tags where tenant = $1 order by key`, [tenant])
+
+interface Tag {
+  readonly id: number
+  readonly key: string
+}
+
+const exclusively = <T>(db: Postgres, tenant: string, work: (sql: Sql) => Promise<T>): Promise<T> =>
+  db.transaction(async (sql) => {
+    void sql.query(`select pg_advisory_xact_lock(${tagsLock}, hashtext($1))`, [tenant])
+    return work(sql)
+  })
+
+/** Both, or the first only. */
+async function readTags(sql: Sql, tenant: string, tags: readonly string[]): Promise<(Tag | undefined)[]> {
+  const rows = await sql.query<Tag>('select id, key from tags where tenant = $1 and key = any ($2)', [
+    tenant,
+    keysOf(tags),
+  ])
+  return keysOf(tags).map((key) => rows.find((row) => row.key === key))
+}
+
+const noTag = (tag: string): QuickLinkError => new QuickLinkError('not_found', `There is no tag ${tag}.`)
+
+/** An existing name merges: links of both have that one then. */
+export async function renameTag(db: Postgres, tenant: string, tag: string, name: string): Promise<TagShown> {
+  const into = await exclusively(db, tenant, async (sql) => {
+    const [from, to] = await readTags(sql, tenant, [tag, name])
+    if (!from) throw noTag(tag)
+    if (to && to.id !== from.id) return { from, to }
+    await sql.query('update tags set key = $2, name = $3 where id = $1', [from.id, keyOf(name), name])
+    return undefined
+  })
+  if (into) await empty(db, tenant, into.from.id, into.to.id)
+  const [row] = await db.query<TagShown>(`select ${shown} from tags where tenant = $1 and key = $2`, [
+    tenant,
+    keyOf(name),
+  ])
+  if (!row) throw noTag(name)
+  return row
+}
+
+export async function deleteTag(db: Postgres, tenant: string, tag: string): Promise<void> {
+  const [found] = await readTags(db, tenant, [tag])
+  if (!found) throw noTag(tag)
+  await empty(db, tenant, found.id)
+}
+
+/** Takes the tag off its links, gives them the other one if there is one, and then removes it. */
+async function empty(db: Postgres, tenant: string, id: number, into?: number): Promise<void> {
+  const endMs = performance.now() + limits.tagMoveMs
+  for (let more = true; more;) {
+    if (performance.now() > endMs) {
+      throw unavailable('The tag has so many links that this takes longer: a part is done, ask again for the rest.')
+    }
+    more = await exclusively(db, tenant, async (sql) => {
+      if (into !== undefined && (await sql.query('select from tags where id = $1', [into])).length === 0) return false
+      // Links that are just being deleted lose their tags without us.
+      const moved = await sql.query(
+        `with step as materialized (
+           select link_id, created_at from link_tags where tag_id = $1 order by created_at, link_id limit ${limits.tagStep}
+           for update skip locked
+         ), given as (
+           insert into link_tags (tag_id, link_id, created_at) select id, link_id, created_at from step, tags where id = $2
+           on conflict do nothing
+         )
+         delete from link_tags using step where link_tags.tag_id = $1 and link_tags.link_id = step.link_id returning 1`,
+        [id, into ?? null],
+      )
+      if (moved.length === limits.tagStep) return true
+      await sql.query('delete from tags where id = $1', [id])
+      return false
+    })
+  }
+}
+
+/** Trimmed, each once, whatever its case: the first spelling is taken. */
+export function eachOnce(tags: readonly string[]): string[] {
+  return [...new Map([...tags].reverse().map((tag) => [keyOf(tag), tag] as const)).values()].reverse()
+}

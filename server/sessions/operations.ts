@@ -1,0 +1,112 @@
+// What the API offers about sessions: how a browser signs in by a key, and out.
+import { z } from 'zod'
+import { mustBe, tenantShown, timeShown } from '../api/fields.ts'
+import { operation, roles } from '../api/operation.ts'
+import { limits } from '../config.ts'
+
+const newSession = z
+  .strictObject(
+    {
+      key: z
+        .string(mustBe('text'))
+        .max(limits.keyLength, `must have at most ${limits.keyLength} characters`)
+        .meta({ description: 'A key of a tenant, or of the owner.' }),
+    },
+    mustBe('a JSON object'),
+  )
+  .meta({ id: 'NewSession' })
+
+const times = {
+  id: z.string().meta({ description: 'It is no secret.', examples: ['session_5Kd2vXgWm1Qz'] }),
+  createdAt: timeShown,
+  usedAt: timeShown.meta({ description: 'Its last request, up to a minute ago.' }),
+  endsAt: timeShown.meta({ description: 'When it ends if it is not used again.' }),
+}
+const session = z
+  .object({ ...times, tenant: tenantShown, role: z.enum(roles), keyName: z.string() })
+  .meta({ id: 'Session' })
+const listed = z.object({ ...times, current: z.boolean().meta({ description: 'It asks for this list.' }) })
+export type SessionShown = z.input<typeof session>
+
+export const signIn = operation({
+  id: 'signIn',
+  method: 'post',
+  path: '/session',
+  group: 'Sessions',
+  needs: 'nothing',
+  summary: 'Sign in',
+  about:
+    'A browser exchanges a key for a cookie that no script can read, and may then do what the key may. It lives ' +
+    `${limits.sessionIdleHours} hours after its last use, ${limits.sessionDays} days at most, and ends with its key. Writes by the ` +
+    'cookie must come from a page of `PUBLIC_URL`. Needs https, or a `PUBLIC_URL` on this very machine.',
+  body: { schema: newSession, example: { key: 'ql_…' } },
+  answer: { status: 201, what: 'The session; its cookie is set.', schema: session, headers: ['Set-Cookie'] },
+  problems: ['unauthorized', 'forbidden'],
+})
+
+export const readSession = operation({
+  id: 'readSession',
+  method: 'get',
+  path: '/session',
+  group: 'Sessions',
+  needs: 'viewer',
+  summary: 'Who is signed in',
+  answer: { status: 200, what: 'The session that asks.', schema: session },
+  problems: ['not_found'],
+})
+
+export const signOut = operation({
+  id: 'signOut',
+  method: 'delete',
+  path: '/session',
+  group: 'Sessions',
+  needs: 'viewer',
+  summary: 'Sign out',
+  about: 'Within a second its cookie is refused everywhere, wherever it has been copied to.',
+  answer: { status: 204, what: 'It has ended.', headers: ['Set-Cookie'] },
+  problems: ['not_found', 'forbidden'],
+})
+
+export const listSessions = operation({
+  id: 'listSessions',
+  method: 'get',
+  path: '/sessions',
+  group: 'Sessions',
+  needs: 'viewer',
+  summary: 'List the sessions of a key',
+  about: 'Of the key that asks, or that the session has come from. The newest first.',
+  answer: {
+    status: 200,
+    what: 'Those that live.',
+    schema: z.object({ items: z.array(listed) }).meta({ id: 'Sessions' }),
+  },
+})
+
+export const endSessions = operation({
+  id: 'endSessions',
+  method: 'delete',
+  path: '/sessions',
+  group: 'Sessions',
+  needs: 'viewer',
+  summary: 'End all sessions of a key',
+  about: 'This one among them. The key goes on.',
+  answer: { status: 204, what: 'They have ended.' },
+  problems: ['forbidden'],
+})
+
+export const endSession = operation({
+  id: 'endSession',
+  method: 'delete',
+  path: '/sessions/{id}',
+  group: 'Sessions',
+  needs: 'viewer',
+  summary: 'End a session of a key',
+  params: z.object({
+    id: z
+      .string()
+      .regex(/^[0-9A-Za-z_-]{1,64}$/, 'There is no such session.')
+      .meta({ description: 'The id of a session.', examples: ['session_5Kd2vXgWm1Qz'] }),
+  }),
+  answer: { status: 204, what: 'It has ended.' },
+  problems: ['forbidden'],
+})
