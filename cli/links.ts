@@ -1,108 +1,114 @@
-import { InvalidArgumentError, type Command } from 'commander'
+import type { Command } from 'commander'
 import { every, type Link } from '../clients/typescript/client.ts'
+import { addFields, fieldsOf, wholeNumber, type Wanted } from './link-fields.ts'
+import { addLookCommands } from './look.ts'
+import { Complaint } from './output.ts'
 import { sessionOf } from './session.ts'
 
-interface Wanted {
-  readonly code?: string
+const columns = ['shortUrl', 'url', 'title', 'tags', 'clicks', 'state', 'expiresAt', 'tenant']
+
+interface Filters {
+  readonly search?: string
+  readonly sort?: 'newest'
+  readonly state?: 'active'
+  readonly tag?: string
   readonly url?: string
-  readonly permanent?: boolean
-  readonly expires?: string
-  readonly hits?: number | null
+  readonly createdBy?: string
+  readonly createdAfter?: string
+  readonly createdBefore?: string
+  readonly domain?: string
+  readonly tenant?: string
+  readonly limit: number
 }
 
-export function wholeNumber(text: string): number {
-  if (/^[1-9]\d{0,14}$/.test(text)) return Number(text)
-  throw new InvalidArgumentError('It must be a whole number above 0.')
+interface At {
+  readonly domain?: string
 }
 
-const monthlyHits = (text: string): number | null => (text === 'none' ? null : wholeNumber(text))
+/** The link that is meant, for a call of the API. */
+const named = (code: string, { domain }: At) => ({ path: { code }, query: domain === undefined ? {} : { domain } })
 
-const given = ({ code, url, permanent, expires, hits }: Wanted) => ({
-  ...(code === undefined ? {} : { code }),
-  ...(url === undefined ? {} : { url }),
-  ...(permanent === undefined ? {} : { permanent }),
-  ...(expires === undefined ? {} : { expiresAt: expires === 'never' ? null : expires }),
-  ...(hits === undefined ? {} : { monthlyHits: hits }),
-})
-
-const columns = ['shortUrl', 'url', 'clicks', 'enabled', 'expiresAt', 'tenant']
-
-const options = (command: Command): Command =>
-  command
-    .option('--permanent', 'answer 301 instead of 302')
-    .option('--expires <time>', 'until when it leads there, like 2030-01-31T12:00:00Z, or `never`')
-    .option('--hits <number>', 'how often in a month, or `none` for no limit', monthlyHits)
+const withDomain = (command: Command): Command =>
+  command.option('--domain <host>', 'of this domain; else of the default one')
 
 export function addLinkCommands(program: Command): void {
   const links = program.command('links').description('short links')
-  options(links.command('create <url>'))
+  withDomain(addFields(links.command('create <url>')))
     .description('make one; prints its short URL')
     .option('--code <code>', 'a name of your own')
-    .action(async (url: string, wanted: Wanted, command: Command) => {
+    .option('--reuse', 'where there is a plain link of yours to this URL already, that one')
+    .action(async (url: string, { code, domain, reuse, ...wanted }: Wanted & At & { code?: string; reuse?: true }, command: Command) => {
       const { api, say } = sessionOf(command)
-      const link = await say.answer(api.POST('/links', { body: { ...given(wanted), url } }))
+      const own = { ...(code === undefined ? {} : { code }), ...(domain === undefined ? {} : { domain }) }
+      const body = { ...(await fieldsOf(wanted)), ...own, url }
+      const query = reuse ? { onExisting: 'return' as const } : {}
+      const link = await say.answer(api.POST('/links', { params: { query }, body }))
       say.made(link, link.shortUrl)
     })
   links
     .command('list')
-    .description('the newest first')
-    .option('-q, --search <text>', 'with this in the code or the URL')
+    .description('those that fit all that is said')
+    .option('-q, --search <text>', 'with this in the code, the URL or the title')
+    .option('--sort <order>', '`newest`, `oldest`, `updated` or `clicks`', 'newest')
+    .option('--state <state>', '`active`, `scheduled`, `expired` or `disabled`')
+    .option('--tag <name>', 'with this tag')
+    .option('--url <url>', 'that lead exactly there')
+    .option('--created-by <name>', 'made by a key of this name')
+    .option('--created-after <time>', 'then or later')
+    .option('--created-before <time>', 'earlier')
+    .option('--domain <host>', 'of this domain')
     .option('--tenant <id>', 'of one tenant, for the owner')
     .option('--limit <number>', 'at most so many', wholeNumber, 20)
-    .action(
-      async (wanted: { search?: string; tenant?: string; limit: number }, command: Command) => {
-        const { api, say } = sessionOf(command)
-        const { search: q, tenant } = wanted
-        const query = { ...(q === undefined ? {} : { q }), ...(tenant === undefined ? {} : { tenant }) }
-        const found: Link[] = []
-        const limit = Math.min(wanted.limit, 100)
-        const pages = every((cursor) => say.answer(api.GET('/links', { params: { query: { ...query, limit, ...(cursor === undefined ? {} : { cursor }) } } })))
-        for await (const link of pages) if (found.push(link) >= wanted.limit) break
-        say.rows(found, columns, 'There are none. quicklink links create URL makes one.')
-      },
-    ) // prettier-ignore
-  links
-    .command('show <code>')
-    .description('all that is known of it')
-    .action(async (code: string, _: unknown, command: Command) => {
+    .action(async ({ search: q, limit: most, ...filters }: Filters, command: Command) => {
       const { api, say } = sessionOf(command)
-      say.thing(await say.answer(api.GET('/links/{code}', { params: { path: { code } } })))
+      const query = { ...filters, ...(q === undefined ? {} : { q }), limit: Math.min(most, 100) }
+      const found: Link[] = []
+      const pages = every((cursor) =>
+        say.answer(api.GET('/links', { params: { query: { ...query, ...(cursor === undefined ? {} : { cursor }) } } })),
+      )
+      for await (const link of pages) if (found.push(link) >= most) break
+      const isAll = Object.keys(filters).length === 1 && q === undefined
+      say.rows(found, columns, isAll ? 'There are none. quicklink links create URL makes one.' : 'None fits.')
     })
-  options(links.command('edit <code>'))
+  withDomain(links.command('show <code>'))
+    .description('all that is known of it')
+    .action(async (code: string, at: At, command: Command) => {
+      const { api, say } = sessionOf(command)
+      say.thing(await say.answer(api.GET('/links/{code}', { params: named(code, at) })))
+    })
+  withDomain(addFields(links.command('edit <code>')))
     .description('change what is named, and nothing else')
     .option('--url <url>', 'where it leads')
-    .option('--no-permanent', 'answer 302')
-    .action(async (code: string, wanted: Wanted, command: Command) => {
+    .action(async (code: string, { url, domain, ...wanted }: Wanted & At & { url?: string }, command: Command) => {
       const { api, say } = sessionOf(command)
-      // Commander takes --no-permanent for a default of true.
-      const { permanent, ...rest } = wanted
-      const said = command.getOptionValueSource('permanent') === 'cli' ? { permanent } : {}
-      say.thing(await say.answer(api.PATCH('/links/{code}', { params: { path: { code } }, body: given({ ...rest, ...said } as Wanted) })))
-    }) // prettier-ignore
+      const body = { ...(await fieldsOf(wanted)), ...(url === undefined ? {} : { url }) }
+      if (Object.keys(body).length === 0) throw new Complaint('Say what to change: quicklink links edit --help', 2)
+      const params = named(code, domain === undefined ? {} : { domain })
+      say.thing(await say.answer(api.PATCH('/links/{code}', { params, body })))
+    })
   for (const [name, enabled] of [['enable', true], ['disable', false]] as const) {
-    links
-      .command(`${name} <code>`)
+    withDomain(links.command(`${name} <code>`))
       .description(enabled ? 'let it lead on' : 'visitors are answered 404, within a second')
-      .action(async (code: string, _: unknown, command: Command) => {
+      .action(async (code: string, at: At, command: Command) => {
         const { api, say } = sessionOf(command)
-        const link = await say.answer(api.PATCH('/links/{code}', { params: { path: { code } }, body: { enabled } }))
+        const link = await say.answer(api.PATCH('/links/{code}', { params: named(code, at), body: { enabled } }))
         say.made(link, `${link.shortUrl} is ${name}d.`)
       })
-  } // prettier-ignore
-  links
-    .command('delete <code>')
+  }
+  withDomain(links.command('delete <code>'))
     .description('for good, within a second')
-    .action(async (code: string, _: unknown, command: Command) => {
+    .action(async (code: string, at: At, command: Command) => {
       const { api, say } = sessionOf(command)
-      await say.done(api.DELETE('/links/{code}', { params: { path: { code } } }), `${code} is deleted.`)
+      await say.done(api.DELETE('/links/{code}', { params: named(code, at) }), `${code} is deleted.`)
     })
-  links
-    .command('clicks <code>')
+  addLookCommands(links)
+  withDomain(links.command('clicks <code>'))
     .description('how often it was followed')
     .option('--by <unit>', '`hour` or `day`', 'day')
-    .action(async (code: string, { by }: { by: 'hour' | 'day' }, command: Command) => {
+    .action(async (code: string, { by, ...at }: At & { by: 'hour' | 'day' }, command: Command) => {
       const { api, say } = sessionOf(command)
-      const { buckets } = await say.answer(api.GET('/links/{code}/clicks', { params: { path: { code }, query: { by } } }))
+      const { path, query } = named(code, at)
+      const { buckets } = await say.answer(api.GET('/links/{code}/clicks', { params: { path, query: { ...query, by } } }))
       say.rows(buckets, ['at', 'clicks'], 'Nobody has followed it yet.')
-    }) // prettier-ignore
-}
+    })
+} // prettier-ignore

@@ -1,25 +1,9 @@
-import { createInterface } from 'node:readline/promises'
-import { Writable } from 'node:stream'
 import type { Command } from 'commander'
 import { quickLink } from '../clients/typescript/client.ts'
 import { Complaint } from './output.ts'
 import { saveProfile } from './profile.ts'
+import { readSecret } from './secret.ts'
 import { sayOf } from './session.ts'
-
-/** Not as an argument, which everybody on the machine can read. Typed, it is not shown. */
-async function readKey(): Promise<string> {
-  const silent = new Writable({ write: (_chunk, _encoding, done) => done() })
-  const isTyped = process.stdin.isTTY
-  const lines = createInterface({ input: process.stdin, output: isTyped ? silent : undefined, terminal: isTyped })
-  if (isTyped) process.stderr.write('Key (it is not shown): ')
-  try {
-    for await (const line of lines) return line.trim()
-    return ''
-  } finally {
-    lines.close()
-    if (isTyped) process.stderr.write('\n')
-  }
-}
 
 export function addLogin(program: Command): void {
   program
@@ -27,7 +11,7 @@ export function addLogin(program: Command): void {
     .description('remember a server and your key, which is read from the standard input')
     .action(async (url: string, _: unknown, command: Command) => {
       if (!/^https?:\/\//.test(url) || !URL.canParse(url)) throw new Complaint(`${url} is no URL: quicklink login https://go.example.org`, 2)
-      const key = await readKey()
+      const key = (await readSecret('Key')).trim()
       if (!/^[\x21-\x7e]{1,200}$/.test(key)) throw new Complaint('No key was given: quicklink login URL <file-with-the-key', 2)
       const { origin } = new URL(url)
       const { profile = 'default' } = command.optsWithGlobals<{ profile?: string }>()

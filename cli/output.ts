@@ -14,6 +14,7 @@ const plain = (text: string): string => text.replace(/\p{C}/gu, '�')
 
 const cell = (value: unknown): string => {
   if (value === null || value === undefined) return '–'
+  if (Array.isArray(value)) return value.length === 0 ? '–' : value.map(cell).join(', ')
   return plain(typeof value === 'string' ? value : JSON.stringify(value))
 }
 

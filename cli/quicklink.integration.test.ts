@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -11,9 +11,11 @@ const home = mkdtempSync(join(tmpdir(), 'quicklink-cli-'))
 afterAll(() => rmSync(home, { recursive: true }))
 let server: ServerProcess
 let env: Record<string, string>
+let databaseUrl: string
 
 beforeAll(async () => {
-  const [databaseUrl, redis] = await Promise.all([freshDatabase(), startRedisServer()])
+  const redis = await startRedisServer()
+  databaseUrl = await freshDatabase()
   server = await startServer({ OWNER_KEY, DATABASE_URL: databaseUrl, REDIS_URL: redis.url })
   env = { QUICKLINK_URL: server.url, QUICKLINK_KEY: OWNER_KEY }
 })
@@ -37,12 +39,78 @@ const ql = (line: string, own?: Record<string, string>, input?: string): Promise
 
 test('a link is made, found, changed, disabled and deleted', async () => {
   expect(await ql('links create https://example.org/spring --code spring')).toEqual({ code: 0, err: '', out: `${server.url.replace('127.0.0.1', 'localhost')}/spring\n` }) // prettier-ignore
-  expect((await ql('links list -q spri')).out).toMatch(/^SHORTURL .*\n\S+\/spring +https:\/\/example\.org\/spring +0 /)
+  expect((await ql('links list -q spri')).out).toMatch(
+    /^SHORTURL .*\n\S+\/spring +https:\/\/example\.org\/spring +– +– +0 +active /,
+  )
   const { out } = await ql('--json links edit spring --url https://example.org/summer --hits 5')
   expect(JSON.parse(out)).toMatchObject({ code: 'spring', url: 'https://example.org/summer', monthlyHits: 5 })
-  expect((await ql('links show spring')).out).toContain('url          https://example.org/summer\n')
+  expect((await ql('links show spring')).out).toMatch(/\nurl +https:\/\/example\.org\/summer\n/)
   expect((await ql('links disable spring')).out).toMatch(/spring is disabled\.\n$/)
   expect(await ql('links delete spring')).toMatchObject({ code: 0, out: 'spring is deleted.\n' })
+})
+
+test('what a link can be given is said as options, and taken away by a word', async () => {
+  const given = ['--title', 'Spring sale', '--note', 'for print', '--tags', 'spring, sale', '--expires', '2090-01-01T00:00:00Z', '--expired-url', 'https://example.org/over', '--forward-query'] // prettier-ignore
+  await run(['links', 'create', 'https://example.org/given', '--code', 'given', ...given])
+  const shown = async (): Promise<unknown> => JSON.parse((await ql('--json links show given')).out)
+  expect(await shown()).toMatchObject({ title: 'Spring sale', note: 'for print', tags: ['sale', 'spring'], expiresAt: '2090-01-01T00:00:00.000Z', expiredUrl: 'https://example.org/over', forwardQuery: true, state: 'active' }) // prettier-ignore
+  await run(['links', 'edit', 'given', '--title', '', '--tags', '', '--expires', 'never', '--expired-url', 'none', '--no-forward-query', '--starts', '2089-01-01T00:00:00Z']) // prettier-ignore
+  expect(await shown()).toMatchObject({ title: null, tags: [], expiresAt: null, expiredUrl: null, forwardQuery: false, state: 'scheduled' }) // prettier-ignore
+  expect(await ql('links edit given')).toMatchObject({
+    code: 2,
+    err: 'Say what to change: quicklink links edit --help\n',
+  })
+})
+
+test('rules are read from a file, and a password from the standard input, where nobody else reads it', async () => {
+  const file = join(home, 'rules.json')
+  writeFileSync(file, '[{"when":{"os":"ios"},"url":"https://example.org/ios"}]')
+  await run(['links', 'create', 'https://example.org/any', '--code', 'guided', '--rules', file])
+  const shown = async (code: string): Promise<unknown> => JSON.parse((await ql(`--json links show ${code}`)).out)
+  expect(await shown('guided')).toMatchObject({ url: 'https://example.org/any', rules: [{ when: { os: 'ios' }, url: 'https://example.org/ios' }] }) // prettier-ignore
+  await ql('links edit guided --rules none')
+  expect(await shown('guided')).toMatchObject({ rules: [] })
+  expect((await ql(`links edit guided --rules ${home}/nothing.json`)).err).toMatch(
+    /nothing\.json cannot be read as JSON/,
+  )
+
+  expect((await ql('links create https://example.org/secret --code guarded --password', env, 'correct horse\n')).code).toBe(0) // prettier-ignore
+  expect(await shown('guarded')).toMatchObject({ hasPassword: true, url: null })
+  expect(await ql('links edit guarded --password', env, '')).toMatchObject({ code: 2, err: 'No password was given: type it, or pipe it in.\n' }) // prettier-ignore
+  await ql('links edit guarded --no-password')
+  expect(await shown('guarded')).toMatchObject({ hasPassword: false, url: 'https://example.org/secret' })
+})
+
+test('a plain link that is there is used again, where that is wanted', async () => {
+  const { out } = await ql('links create https://example.org/again')
+  expect((await ql('links create https://example.org/again --reuse')).out).toBe(out)
+  expect((await ql('links create https://example.org/again')).out).not.toBe(out)
+  expect((await ql('links create https://example.org/again --reuse --code mine')).code).toBe(1)
+})
+
+test('a domain is made, has a link of its own, and is deleted when it has none', async () => {
+  expect((await ql('domains create go.example.com --root-url https://example.com/')).code).toBe(0)
+  expect((await ql('domains list')).out).toMatch(/go\.example\.com .*https:\/\/example\.com\//)
+  expect((await ql('links create https://example.org/there --code there --domain go.example.com')).out).toMatch(/\/\/go\.example\.com.*\/there\n$/) // prettier-ignore
+  expect((await ql('links show there')).code).toBe(1)
+  expect((await ql('links show there --domain go.example.com')).out).toMatch(/domain +go\.example\.com/)
+  expect((await ql('domains delete go.example.com')).code).toBe(1)
+  await ql('links delete there --domain go.example.com')
+  expect(await ql('domains delete go.example.com')).toMatchObject({ code: 0, out: 'go.example.com is deleted.\n' })
+  expect(await ql('domains edit go.example.com')).toMatchObject({ code: 2 })
+})
+
+test('links are found by tag and state, and a tag is renamed and deleted', async () => {
+  await ql('links create https://example.org/tagged --code tagged --tags filed')
+  const codes = async (line: string): Promise<string[]> =>
+    (JSON.parse((await ql(`--json links list ${line}`)).out) as { code: string }[]).map(({ code }) => code)
+  expect(await codes('--tag filed --state active')).toEqual(['tagged'])
+  expect((await ql('links list --tag filed --state expired')).out).toBe('None fits.\n')
+  expect((await ql('tags rename filed shelved')).out).toBe('filed is shelved, on 1 links.\n')
+  expect((await ql('tags list')).out).toMatch(/shelved +1\n/)
+  expect((await ql('tags delete shelved')).out).toBe('shelved is on no link any more.\n')
+  expect(await codes('--tag shelved')).toEqual([])
+  expect(await ql('tags delete shelved')).toMatchObject({ code: 1, out: '' })
 })
 
 test('a list goes over as many pages as it takes', async () => {
@@ -52,6 +120,49 @@ test('a list goes over as many pages as it takes', async () => {
   const after = JSON.parse((await ql('--json links list --limit 1000')).out) as unknown[]
   expect(after.length).toBe(before.length + 105)
   expect((JSON.parse((await ql('--json links list --limit 7')).out) as unknown[]).length).toBe(7)
+})
+
+test('a QR code is shown, or written as an SVG, and PNG is said to be elsewhere', async () => {
+  await ql('links create https://example.org/qr --code printed')
+  const shown = await ql('links qr printed')
+  expect(shown).toMatchObject({ code: 0, err: '' })
+  expect(shown.out).toMatch(/^█{29,}\n██ ▄▄▄▄▄ /)
+  const file = join(home, 'printed.svg')
+  expect((await ql(`links qr printed --level H -o ${file}`)).out).toMatch(/printed\.svg leads to http:\S+\/printed\n$/)
+  expect(readFileSync(file, 'utf8')).toMatch(/^<svg .*<rect width="100%" height="100%" fill="#fff"\/>.*<\/svg>$/)
+  expect(await ql('links qr printed -o printed.png')).toMatchObject({ code: 2, err: expect.stringMatching(/ends with \.svg\. A PNG is at http:\S+\/printed\.png\n$/) as string }) // prettier-ignore
+  expect(await ql('links qr printed --level X')).toMatchObject({
+    code: 2,
+    err: '--level must be one of: L, M, Q, H.\n',
+  })
+})
+
+test.runIf(process.platform === 'linux')(
+  'open hands the short URL to the browser, and without one says the address',
+  async () => {
+    await ql('links create https://example.org/open --code opened')
+    const bin = join(home, 'bin')
+    mkdirSync(bin)
+    expect(await ql('links open opened', { ...env, PATH: bin })).toMatchObject({ code: 1, err: expect.stringMatching(/^No browser could be started\. The address is http:\S+\/opened\n$/) as string }) // prettier-ignore
+    writeFileSync(join(bin, 'xdg-open'), `#!/bin/sh\necho "$@" >'${join(home, 'opened')}'\n`, { mode: 0o755 })
+    expect((await ql('links open opened', { ...env, PATH: `${bin}:/bin` })).out).toMatch(/\/opened\n$/)
+    await expect
+      .poll(() => readFileSync(join(home, 'opened'), 'utf8'), { timeout: 5000 })
+      .toMatch(/^http:\S+\/opened\n$/)
+  },
+)
+
+test('the doctor follows a link, and ends with 1 where short URLs lead elsewhere', async () => {
+  await ql('links create https://example.org/followed')
+  const well = await ql('doctor')
+  expect(well).toMatchObject({ code: 0, err: '' })
+  expect(well.out).toMatch(
+    /^ok +Server .*\nok +Key .*\nok +Encryption .*\nok +Clock .*\nok +Short URLs .* redirects, as asked from here\n$/,
+  )
+  const { url } = await startServer({ OWNER_KEY, DATABASE_URL: databaseUrl, PUBLIC_URL: 'http://127.0.0.1:9' })
+  const ill = await ql('doctor', { ...env, QUICKLINK_URL: url })
+  expect(ill).toMatchObject({ code: 1, err: 'Something is not ok: see above.\n' })
+  expect(ill.out).toContain('not ok  Short URLs  nobody answers at http://127.0.0.1:9/')
 })
 
 test('tenants and their keys; what a key may not do ends with 1 and the reason', async () => {

@@ -1,7 +1,10 @@
 #!/usr/bin/env node
 // quicklink, the command line. Exit codes: 0 done · 1 the server said no · 2 asked wrongly · 3 nobody answered.
 import { Command } from 'commander'
+import { addTagCommands } from './tags.ts'
 import { addKeyCommands, addTenantCommands } from './tenants.ts'
+import { addDoctor } from './doctor.ts'
+import { addDomainCommands } from './domains.ts'
 import { addLinkCommands } from './links.ts'
 import { addLogin } from './login.ts'
 import { completion } from './completion.ts'
@@ -14,6 +17,7 @@ function makeProgram(): Command {
     .option('--json', 'print JSON, for programs')
     .option('--profile <name>', 'a server of `quicklink login --profile`')
     .showHelpAfterError('Try quicklink --help.')
+    .configureHelp({ showGlobalOptions: true })
     .exitOverride((error) => process.exit(error.exitCode === 0 ? 0 : 2))
     .addHelpText(
       'after',
@@ -22,6 +26,8 @@ function makeProgram(): Command {
     )
   addLogin(program)
   addLinkCommands(program)
+  addTagCommands(program)
+  addDomainCommands(program)
   addTenantCommands(program)
   addKeyCommands(program)
   program
@@ -34,6 +40,7 @@ function makeProgram(): Command {
       const rows = Object.entries(windows).map(([of, window]) => ({ [tier]: of, ...window }))
       say.rows(rows, [tier, 'used', 'limit', 'remaining', 'resetsAt'], 'There are none.', { tier, ...windows })
     }) // prettier-ignore
+  addDoctor(program)
   program
     .command('completion')
     .description('a script for bash or zsh: eval "$(quicklink completion)"')
@@ -55,4 +62,4 @@ async function main(argv: readonly string[]): Promise<number> {
   }
 }
 
-if (import.meta.main) process.exitCode = await main(process.argv.slice(2))
+process.exitCode = await main(process.argv.slice(2))

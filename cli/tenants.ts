@@ -32,7 +32,9 @@ export function addTenantCommands(program: Command): void {
     .description('change what is named, and nothing else')
     .option('--name <name>', 'for people')
     .option('--tier <tier>', '`standard`, `plus` or `unlimited`')
-    .action(async (id: string, body: { name?: string; tier?: Tier }, command: Command) => {
+    .option('--preview', 'the address of a link with + behind it shows where it leads')
+    .option('--no-preview', 'it does not')
+    .action(async (id: string, body: { name?: string; tier?: Tier; preview?: boolean }, command: Command) => {
       const { api, say } = sessionOf(command)
       say.thing(await say.answer(api.PATCH('/tenants/{id}', { params: { path: { id } }, body })))
     })
