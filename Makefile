@@ -113,6 +113,6 @@ install: $(installed)
 $(installed): package-lock.json
 	@node -e 'process.exit(parseInt(process.versions.node) < 20 ? 1 : 0)' 2>/dev/null || \
 	  { echo 'QuickLink needs Node 20 or later with npm 10 or later to install itself: https://nodejs.org' >&2; exit 1; }
-	@echo 'Installing packages (npm ci)'
+	@echo 'Installing packages (npm ci): a minute or two, the first time'
 	@npm ci --include=dev --include=optional --loglevel=error --no-audit --no-fund >/dev/null
 	@touch $@

@@ -13,7 +13,7 @@ import { embeddedAlertmanager, embeddedPatient } from './doctor-embedded.ts'
 import { examine } from './doctor.ts'
 import { down, grafanaPassword, logs, ownerKey, status, up, upgrade } from './docker.ts'
 import { type Mode, chooseMode, currentMode } from './mode.ts'
-import { type Told, asEnv, placesTold, remember, sayUnknown, show, told } from './settings.ts'
+import { type Told, asEnv, placesTold, remember, sayUnknown, sayWhatComposeLacks, show, told } from './settings.ts'
 import { testAlert } from './test-alert.ts'
 
 const places = placesTold(process.env)
@@ -43,6 +43,7 @@ async function start(): Promise<void> {
   sayUnknown(given, say)
   await (mode === 'docker' ? up(places, env, say) : embeddedUp(env, say))
   remember(places, given)
+  if (mode === 'docker') sayWhatComposeLacks(given, say)
 }
 
 const withDockerOnly = (what: string) => (): Promise<never> =>

@@ -1,3 +1,6 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { afterEach, expect, test } from 'vitest'
 import { examine, type Patient } from './doctor.ts'
 
@@ -55,11 +58,12 @@ test('a proxy that forwards and is not named is not ok, a stranger who does is o
   expect(await told(3, 7)).toEqual([expect.stringMatching(/^not ok .*3 requests .* TRUST_PROXY does not name/)])
 })
 
-test('redirects that node:http has to answer are not ok when they are more than one in twenty; those of the API are meant for it', async () => {
+test('redirects that node:http has to answer are not ok when they are more than one in twenty; those of the API, and QR codes, are meant for it', async () => {
   const told = (left: number, api: number, all: number) =>
     linesOf(
       `quicklink_redirects_total{status="302"} ${all - 10}\nquicklink_redirects_total{status="404"} 10\n` +
-        `quicklink_front_door_handovers_total{reason="api"} ${api}\nquicklink_front_door_handovers_total{reason="unrecognised"} ${left}`,
+        `quicklink_front_door_handovers_total{reason="api"} ${api}\n` +
+        `quicklink_front_door_handovers_total{reason="aside"} ${api}\nquicklink_front_door_handovers_total{reason="unrecognised"} ${left}`,
       'at the front door',
     )
   expect(await told(50, 5000, 1000)).toEqual([expect.stringMatching(/^ok .*5.0 % of 1000 redirects/)])
@@ -67,4 +71,20 @@ test('redirects that node:http has to answer are not ok when they are more than 
     expect.stringMatching(/^not ok .*5.1 % .*front_door_handovers_total says why/),
   ])
   expect(await told(20, 0, 40)).toEqual([expect.stringMatching(/^ok .*50.0 % of 40/)])
+})
+
+test('a domain that leads elsewhere, or nowhere, is named with what to look at', async () => {
+  const said = new Map([['/.well-known/quicklink', 'proof']])
+  const server = createServer((req, res) => res.end(`${said.get(req.url ?? '') ?? ''}\n`)).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const here = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const told = (domains: object) =>
+    linesOf(JSON.stringify({ workers: [{ status: null }, { status: { domains } }] }), 'Domains')
+  expect(await told({})).toEqual([expect.stringMatching(/^ok .*none besides/)])
+  expect(await told({ [here]: 'proof' })).toEqual([expect.stringMatching(/^ok .*1 of 1/)])
+  expect(await told({ [here]: 'another' })).toEqual([
+    expect.stringMatching(/^not ok .*DNS.*answers 200, and not as this/),
+  ])
+  expect(await told({ 'http://127.0.0.1:9': 'proof' })).toEqual([expect.stringMatching(/^not ok .*does not answer/)])
+  server.close()
 })

@@ -61,6 +61,44 @@ const redisPoints = (redis: NonNullable<Patient['redis']>): Points => ({
   },
 })
 
+const proofMs = 5000
+const domainsAtOnce = 20
+
+/** Each further domain is asked, as a visitor would, for what only this QuickLink can say there. */
+const domainPoints = ({ ops }: Patient): Points => ({
+  async 'Domains lead here'() {
+    const { workers } = JSON.parse(await ops('/statusz')) as { workers: { status: { domains?: object } | null }[] }
+    const domains = Object.entries(workers.find(({ status }) => status?.domains)?.status?.domains ?? {}) as [
+      string,
+      string,
+    ][]
+    const astray: string[] = []
+    for (let at = 0; at < domains.length; at += domainsAtOnce) {
+      const asked = domains.slice(at, at + domainsAtOnce).map(async ([base, proof]) => {
+        const wrong = await strayOf(base, proof)
+        if (wrong !== undefined) astray.push(`${base} ${wrong}`)
+      })
+      await Promise.all(asked)
+    }
+    const well =
+      domains.length === 0 ? 'there is none besides the default one' : `${domains.length} of ${domains.length}`
+    return nothingFound(astray.sort(), well, 'its DNS, or the proxy in front, leads elsewhere: ')
+  },
+})
+
+/** Undefined: it leads here. */
+async function strayOf(base: string, proof: string): Promise<string | undefined> {
+  try {
+    const signal = AbortSignal.timeout(proofMs)
+    const answer = await fetch(`${base}/.well-known/quicklink`, { signal, redirect: 'manual' })
+    const said = (await answer.text()).slice(0, 100).trim()
+    return said === proof ? undefined : `answers ${answer.status}, and not as this QuickLink does`
+  } catch (error) {
+    const { message, cause } = error as Error
+    return `does not answer (${cause instanceof Error ? cause.message : message})`
+  }
+}
+
 /** Absent codes, asked for at the same moment: what Redis then holds shows negative cache and jitter at work. */
 function cachePoints({ visit, settings }: Patient, redis: NonNullable<Patient['redis']>): Points {
   const lives = async (): Promise<number[]> => {
@@ -127,7 +165,7 @@ const serverPoints = ({ ops, settings, redis, prometheus, alertmanager, exposed,
     const samples = (await ops('/metrics')).split('\n')
     const sumOf = (name: string): number =>
       samples
-        .filter((line) => line.startsWith(`${name}{`) && !line.includes('reason="api"'))
+        .filter((line) => line.startsWith(`${name}{`) && !/reason="(?:api|aside)"/.test(line))
         .reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' '))), 0)
     const all = sumOf('quicklink_redirects_total')
     const left = sumOf('quicklink_front_door_handovers_total')
@@ -202,6 +240,7 @@ export async function examine(patient: Patient, say: Say): Promise<void> {
     ...(redis ? redisPoints(redis) : absentRedis),
     ...serverPoints(patient),
     ...proxyPoints(patient),
+    ...domainPoints(patient),
     ...(redis ? cachePoints(patient, redis) : {}),
     ...more,
   }

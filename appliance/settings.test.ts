@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import { placesIn } from '../embedded/paths.ts'
-import { asEnv, placesTold, remember, show, told } from './settings.ts'
+import { asEnv, placesTold, remember, sayWhatComposeLacks, show, told } from './settings.ts'
 
 const dir = mkdtempSync(join(tmpdir(), 'quicklink-settings-'))
 afterAll(() => rmSync(dir, { recursive: true }))
@@ -59,4 +59,13 @@ test('a name in .env that nothing reads is named, with the one that may be meant
   expect(shown({}, 'PROT=8090\nMY_OWN=1\nCOMPOSE_FILE=a.yml\nLINK_TTL_S=60\nBACKUP_KEEP=3')).toContain('.env sets PROT, which nothing reads: is PORT meant?') // prettier-ignore
   expect(told({}, places, 'MY_OWN=1').unknown).toEqual([{ name: 'MY_OWN', meant: undefined }])
   expect(told({}, places, 'COMPOSE_FILE=a.yml\nLINK_TTL_S=60\nBACKUP_KEEP=3').unknown).toEqual([])
+})
+
+test('what docker compose alone would not know is said, and what stands in .env is not', () => {
+  const lines: string[] = []
+  const say = (line: string): void => void lines.push(line)
+  sayWhatComposeLacks(told({}, places, 'PORT=8090'), say)
+  expect(lines).toEqual([])
+  sayWhatComposeLacks(told({ PORT: '8090', HOST: '127.0.0.1', OWNER_KEY: 'x' }, places, 'LINK_TTL_S=60'), say)
+  expect(lines.join()).toMatch(/^HOST, PORT are remembered by `make up`; `docker compose up` alone reads \.env/)
 })

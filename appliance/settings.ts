@@ -85,6 +85,14 @@ export function sayUnknown({ unknown }: Told, say: Say): void {
   }
 }
 
+/** With Docker: a container that `docker compose` makes anew would be without what only `make up` remembers. */
+export function sayWhatComposeLacks({ remembered }: Told, say: Say): void {
+  const names = Object.keys(remembered)
+  if (names.length === 0) return
+  const verb = names.length > 1 ? 'are' : 'is'
+  say(`${names.join(', ')} ${verb} remembered by \`make up\`; \`docker compose up\` alone reads .env: set there what is to hold for both.`)
+} // prettier-ignore
+
 /** For `make settings`. */
 export function show(all: Told, say: Say): void {
   const hidden = (name: string, value: string): string => (isHidden(name) ? '(a secret)' : value)

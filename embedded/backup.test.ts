@@ -20,7 +20,7 @@ beforeEach(() => {
   writeFileSync(places.postgresFile, '{}')
   old(join(places.postgresDir, 'data', 'PG_VERSION'), 9)
   for (const days of [3, 2, 1])
-    old(join(places.dataDir, 'backups', `quicklink-20200101T00000${9 - days}Z.tar.gz`), days)
+    old(join(places.dataDir, 'backups', `quicklink-nightly-20200101T00000${9 - days}Z.tar.gz`), days)
 })
 afterEach(() => rmSync(places.dataDir, { recursive: true }))
 
@@ -30,16 +30,17 @@ function old(file: string, days: number): void {
   utimesSync(file, then, then)
 }
 
-test('one backup is made a night, the oldest go, and what is not a backup stays', async () => {
-  for (const name of ['by-hand', 'quicklink-20190101_before_the_move'])
-    writeFileSync(join(places.dataDir, 'backups', `${name}.tar.gz`), '')
-  const others = ['by-hand.tar.gz', 'quicklink-20190101_before_the_move.tar.gz']
+test('one backup is made a night, the oldest go, and what was made by hand or is no backup stays', async () => {
+  const others = ['by-hand.tar.gz', 'quicklink-20190101_before_the_move.tar.gz', 'quicklink-20190101T000000Z.tar.gz']
+  for (const name of others) writeFileSync(join(places.dataDir, 'backups', name), '')
   const hour = new Date().getUTCHours()
   await nightlyBackup(places, { keep: 2, hour }, silent)
   const after = backups()
-  expect(after.filter((name) => name.startsWith('quicklink-2020'))).toEqual(['quicklink-20200101T000008Z.tar.gz'])
+  expect(after.filter((name) => name.startsWith('quicklink-nightly-2020'))).toEqual([
+    'quicklink-nightly-20200101T000008Z.tar.gz',
+  ])
   expect(after).toEqual(expect.arrayContaining(others))
-  expect(after).toHaveLength(4)
+  expect(after).toHaveLength(5)
   await nightlyBackup(places, { keep: 2, hour }, silent)
   expect(backups()).toEqual(after)
 })

@@ -9,9 +9,10 @@ import { basename, dirname, join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { keeperDaemon } from './keeper.ts'
 import { alone } from './lock.ts'
-import { type Places, Refusal, type Say, projectDir, readJson, shown, writeJson } from './paths.ts'
+import { type Places, Refusal, type Say, projectDir, shown } from './paths.ts'
 import { databaseOf, startPostgres, stopPostgres, stoppedData } from './postgres.ts'
 import { isOurs, programName } from './process.ts'
+import { beginRestore, putInPlace } from './restoring.ts'
 import { runningServer } from './server.ts'
 import type { Postgres } from '../server/connections/postgres.ts'
 import { withSql } from './sql.ts'
@@ -34,21 +35,24 @@ export function fileGiven(env: NodeJS.ProcessEnv): string {
 
 export const sizeOf = (file: string): string => `${(statSync(file).size / 1024).toFixed(0)} kB`
 
+/** What somebody has made by hand stays until somebody removes it. */
+type Name = 'quicklink' | 'quicklink-nightly'
+
 /** The data folder as it is, or, of a Postgres that runs, as it was at some moment of the copying. */
-export async function backup(places: Places, say: Say): Promise<void> {
-  if (databaseOf(places).adminUrl !== undefined) await copy(places, say)
+export async function backup(places: Places, say: Say, name: Name = 'quicklink'): Promise<void> {
+  if (databaseOf(places).adminUrl !== undefined) await copy(places, name, say)
   // What is copied as it is must not be started meanwhile: the copy would be torn.
-  else await alone(places, () => copy(places, say))
+  else await alone(places, () => copy(places, name, say))
 }
 
-async function copy(places: Places, say: Say): Promise<void> {
+async function copy(places: Places, name: Name, say: Say): Promise<void> {
   const { data, adminUrl } = databaseOf(places)
-  const file = backupFile(places, 'quicklink', 'tar.gz')
+  const file = backupFile(places, name, 'tar.gz')
   removeLeftovers(dirname(file))
   const { bavail, bsize } = statfsSync(dirname(file))
   refuseWithoutRoom(shown(dirname(file)), sizeOfFolder(data), bavail * bsize)
   const unfinished = `${file}.${process.pid}.${programName}.unfinished.tar`
-  const names = ['postgres.json', 'owner-key'].filter((name) => existsSync(join(places.dataDir, name)))
+  const names = ['postgres.json', 'owner-key'].filter((each) => existsSync(join(places.dataDir, each)))
   try {
     // tar leaves the rights of a file that is there.
     for (const each of [unfinished, `${unfinished}.gz`]) writeFileSync(each, '', { mode: 0o600 })
@@ -133,19 +137,22 @@ async function whileRunning(
   }
 }
 
+const anyBackup = /^quicklink(-nightly)?-\d{8}T\d{6}Z\.tar\.gz$/
+const nightly = /^quicklink-nightly-\d{8}T\d{6}Z\.tar\.gz$/
+
 /** The newest of them, or the database itself, where there is none yet: unix milliseconds. */
-export function lastBackupMs(places: Places): number {
+export function lastBackupMs(places: Places, which = anyBackup): number {
   const { data } = databaseOf(places)
   return Math.max(
     statSync(join(data, 'PG_VERSION')).mtimeMs,
-    ...backupsIn(places).map((file) => statSync(file).mtimeMs),
+    ...backupsIn(places, which).map((file) => statSync(file).mtimeMs),
   )
 }
 
-function backupsIn(places: Places): string[] {
+function backupsIn(places: Places, which: RegExp): string[] {
   const folder = join(places.dataDir, 'backups')
   const names = existsSync(folder) ? readdirSync(folder).sort() : []
-  return names.filter((name) => /^quicklink-\d{8}T\d{6}Z\.tar\.gz$/.test(name)).map((name) => join(folder, name))
+  return names.filter((name) => which.test(name)).map((name) => join(folder, name))
 }
 
 export interface Nights {
@@ -163,14 +170,14 @@ export function nightsOf(env: NodeJS.ProcessEnv): Nights {
   return { keep: whole('BACKUP_KEEP', 7, 1000), hour: whole('BACKUP_HOUR', 3, 23) }
 }
 
-/** Once a night. `keep` of them stay. */
+/** Once a night. `keep` of these stay. */
 export async function nightlyBackup(places: Places, { keep, hour }: Nights, say: Say): Promise<void> {
   const due = new Date()
   if (due.getUTCHours() < hour) due.setUTCDate(due.getUTCDate() - 1)
   due.setUTCHours(hour, 0, 0, 0)
-  if (keep === 0 || lastBackupMs(places) >= due.getTime()) return
-  await backup(places, say)
-  for (const old of backupsIn(places).slice(0, -keep)) rmSync(old)
+  if (keep === 0 || lastBackupMs(places, nightly) >= due.getTime()) return
+  await backup(places, say, 'quicklink-nightly')
+  for (const old of backupsIn(places, nightly).slice(0, -keep)) rmSync(old)
 }
 
 export async function restore(places: Places, env: NodeJS.ProcessEnv, say: Say): Promise<void> {
@@ -182,6 +189,8 @@ export async function restore(places: Places, env: NodeJS.ProcessEnv, say: Say):
 }
 
 async function bringBack(places: Places, file: string, say: Say): Promise<void> {
+  // Of an earlier one that was killed.
+  putInPlace(places)
   const data = stoppedData(places, 'make restore')
   // Postgres alone may be down: then the keeper is about to start it, on the folder that is to be put aside.
   if (keeperDaemon(places).pid() !== undefined || runningServer(places) !== undefined) {
@@ -191,30 +200,15 @@ async function bringBack(places: Places, file: string, say: Say): Promise<void> 
   rmSync(unpacked, { recursive: true, force: true })
   mkdirSync(unpacked, { mode: 0o700 })
   await tar(['--extract', '--gzip', '--numeric-owner', '--preserve-permissions', `--file=${file}`, '-C', unpacked])
-  const settings = readJson<object>(join(unpacked, 'postgres.json'))
-  if (!settings || !existsSync(join(unpacked, 'data', 'PG_VERSION'))) {
+  if (!existsSync(join(unpacked, 'postgres.json')) || !existsSync(join(unpacked, 'data', 'PG_VERSION'))) {
     throw new Refusal(`FILE is not a backup of QuickLink: ${shown(file)} has no database in it.`)
   }
-  const aside = `${data}.before-restore-${stamp()}`
-  renameSync(data, aside)
-  renameSync(join(unpacked, 'data'), data)
-  // Its passwords, but the place and the port of here.
-  const { home, port } = readJson<{ home: string; port: number }>(places.postgresFile) ?? {}
-  writeJson(places.postgresFile, { ...settings, home, port })
-  if (existsSync(join(unpacked, 'owner-key'))) renameSync(join(unpacked, 'owner-key'), places.ownerKeyFile)
-  rmSync(unpacked, { recursive: true, force: true })
-  await beginNewEpoch(places)
+  // A name that no earlier one has, also of this second.
+  const aside = `${data}.before-restore-${new Date().toISOString().replace(/[-:.]/g, '')}`
+  beginRestore(places, { data, unpacked, aside })
+  await startPostgres(places, 1, () => undefined)
+  await stopPostgres(places)
   say(`Restored. The data of before is in ${shown(aside)}; \`make up\` starts QuickLink.`)
-}
-
-/** A folder put back is the database of then, bit by bit: only a new epoch tells caches and codes that time went back. */
-async function beginNewEpoch(places: Places): Promise<void> {
-  const { url } = await startPostgres(places, 1, () => undefined)
-  try {
-    await withSql(url, (sql) => sql.query('update ql_meta set epoch = gen_random_uuid()'))
-  } finally {
-    await stopPostgres(places)
-  }
 }
 
 async function tar(args: readonly string[]): Promise<void> {

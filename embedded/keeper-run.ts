@@ -1,4 +1,5 @@
 // The keeper of `make up`: what has died is started again, at once and then after growing pauses; logs stay bounded.
+import { appendFileSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 import { loadConfig } from '../server/config.ts'
 import { nightlyBackup, nightsOf } from './backup.ts'
@@ -20,7 +21,14 @@ const afterFailureMs = 3_600_000
 
 const config = loadConfig(process.env)
 const places = placesIn(config.dataDir)
-const say = (line: string): void => console.log(`${new Date().toISOString()} ${line}`)
+/** By its name, so that it can be rotated meanwhile. The disk may be full: what dies is started again all the same. */
+const say = (line: string): void => {
+  try {
+    appendFileSync(places.keeperLogFile, `${new Date().toISOString()} ${line}\n`, { mode: 0o600 })
+  } catch {
+    // The next line may find room.
+  }
+}
 const silent = (): void => undefined
 
 interface Kept {
@@ -64,13 +72,17 @@ async function startAgain({ name, start }: Kept): Promise<void> {
   if (nowMs - life.startedMs > forgivenMs) life.pauseMs = 0
   life.pauseMs = Math.min(mostPauseMs, Math.max(everyMs, 2 * life.pauseMs))
   life.dueMs = nowMs + life.pauseMs
-  restarts[name] = { count: (restarts[name]?.count ?? 0) + 1, lastAt: new Date().toISOString() }
+  const count = restarts[name]?.count ?? 0
+  const lastAt = new Date().toISOString()
   say(`${name} has died: starting it`)
   try {
     await start()
+    restarts[name] = { count: count + 1, lastAt }
     say(`${name} is up`)
   } catch (error) {
-    say(`${name} did not start: ${error instanceof Refusal ? error.message : String(error)}`)
+    const why = error instanceof Refusal ? error.message : String(error)
+    restarts[name] = { count, lastAt, problem: why.split('\n', 1)[0] ?? '' }
+    say(`${name} did not start: ${why}`)
   }
   life.startedMs = performance.now()
   writeJson(places.keeperFile, { pid: process.pid, restarts })
@@ -78,7 +90,7 @@ async function startAgain({ name, start }: Kept): Promise<void> {
 
 function rotateLogs(): void {
   try {
-    for (const file of [places.logFile, logFileIn(places.redisDir)]) rotate(file)
+    for (const file of [places.logFile, places.keeperLogFile, logFileIn(places.redisDir)]) rotate(file)
     rotatePostgresLog(places)
   } catch {
     // Somebody else moved one away, or the folder is not writable: the next round tries again.

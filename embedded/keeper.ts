@@ -10,6 +10,8 @@ const program = join(projectDir, 'embedded', 'keeper-run.ts')
 export interface Restarts {
   readonly count: number
   readonly lastAt: string
+  /** Why it could not be started the last time. */
+  readonly problem?: string
 }
 
 export interface Keeping {

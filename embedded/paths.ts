@@ -31,6 +31,7 @@ export function placesIn(dataDir: string) {
     redisUrlFile: join(dir, 'redis-url'),
     postgresDir: join(dir, 'postgres'),
     postgresFile: join(dir, 'postgres.json'),
+    restoringFile: join(dir, 'restoring.json'),
     redisDir: join(dir, 'redis'),
     redisFile: join(dir, 'redis.json'),
     aptLogFile: join(dir, 'apt.log'),

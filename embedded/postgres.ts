@@ -1,6 +1,6 @@
 // The Postgres of `make up`: its place, its settings, its role and database.
 //
-//   settings file ──▶ programs copied ──▶ initdb ──▶ started ──▶ role and database
+//   what a restore has left to do ──▶ settings file ──▶ programs copied ──▶ initdb ──▶ started ──▶ role and database
 // Each step is done if it is not done yet, so that a start that was killed anywhere is finished by the next one.
 import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
@@ -29,6 +29,8 @@ import {
   postgresUser,
 } from './postgres-binaries.ts'
 import { freePort } from './process.ts'
+import { endRestore, putInPlace } from './restoring.ts'
+import { servicePort } from './server.ts'
 import { withSql } from './sql.ts'
 
 interface Settings {
@@ -73,6 +75,7 @@ const serverSettings = (
 
 export async function startPostgres(places: Places, workers: number, say: Say): Promise<{ url: string }> {
   const user = postgresUser()
+  if (postgresDaemon(places).pid() === undefined) putInPlace(places)
   const settings = await readSettings(places, user, say)
   const cluster = clusterOf(settings, user)
   const already = running(cluster.dataDir)
@@ -89,7 +92,7 @@ export async function startPostgres(places: Places, workers: number, say: Say): 
   }
   refuseOtherMajor(cluster.dataDir)
   rotate(cluster.logFile)
-  const port = await freePort(settings.port)
+  const port = await servicePort(places, 'Postgres', settings.port)
   const given = serverSettings(settings.home, workers).map(([name, value]) => `${name}=${value}`)
   await startCluster(cluster, { port, settings: given, detached: true })
   return finish(places, settings, port)
@@ -99,6 +102,7 @@ async function finish(places: Places, settings: Settings, port: number): Promise
   if (port !== settings.port) writeJson(places.postgresFile, { ...settings, port })
   await makeDatabase(urlOf('postgres', settings.superuserPassword, port, 'postgres'), settings.password)
   const url = urlOf('quicklink', settings.password, port, 'quicklink')
+  await endRestore(places, url)
   writePrivate(places.databaseUrlFile, `${url}\n`)
   return { url }
 }

@@ -3,7 +3,7 @@ import { existsSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Places, type Say, Refusal, newPassword, readJson, rotate, writeJson, writePrivate } from './paths.ts'
 import { type Daemon, type Stopped, daemon } from './daemon.ts'
-import { freePort } from './process.ts'
+import { servicePort } from './server.ts'
 import { canInstall, install, removePolicy } from './apt.ts'
 import { type RedisProgram, askRedis, configFileIn, findRedis, launchRedis, logFileIn } from './redis-process.ts'
 
@@ -27,10 +27,21 @@ export async function startRedis(places: Places, say: Say, given?: readonly stri
   const program = await programFor(places, say)
   if (!program) return undefined
   const { password = newPassword(), quicklinkPassword = newPassword() } = known ?? {}
-  const port = await freePort(known?.port)
+  const port = await portOrSay(places, known?.port, say)
+  if (port === undefined) return undefined
   const settings = { port, password, quicklinkPassword, lines: given ?? known?.lines ?? [] }
   rotate(logFileIn(redisDir))
   return (await startOnce(places, program, settings, say)) ? finish(places, settings) : undefined
+}
+
+async function portOrSay(places: Places, before: number | undefined, say: Say): Promise<number | undefined> {
+  try {
+    return await servicePort(places, 'Redis', before)
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error
+    say(error.message)
+    return undefined
+  }
 }
 
 const isWhole = (known: Partial<Settings> | undefined): known is Settings =>

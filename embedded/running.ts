@@ -33,9 +33,10 @@ export async function status(places: Places, say: Say): Promise<void> {
   const alertmanager = runningAlertmanager(places)
   row('Alertmanager', alertmanager !== undefined, alertmanager && `Alertmanager ${alertmanager.version}  (${alertmanager.url})`) // prettier-ignore
   const keeper = keeperDaemon(places).pid()
-  const restarts = Object.entries(keeping(places)?.restarts ?? {}).map(
-    ([name, { count, lastAt }]) =>
-      `${name} started again ${count === 1 ? 'once' : `${count} times`}, last at ${lastAt}`,
+  const restarts = Object.entries(keeping(places)?.restarts ?? {}).map(([name, { count, lastAt, problem }]) =>
+    problem === undefined
+      ? `${name} started again ${count === 1 ? 'once' : `${count} times`}, last at ${lastAt}`
+      : `${name} could not be started at ${lastAt}: ${problem}`,
   )
   row('Keeper', keeper !== undefined, restarts.join('; ') || 'starts again what dies')
   if (!server) return

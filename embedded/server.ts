@@ -1,7 +1,8 @@
 // The QuickLink server as a background process.
 import { join } from 'node:path'
-import { type Places, projectDir, readJson, rotate, writeJson } from './paths.ts'
+import { type Places, Refusal, projectDir, readJson, rotate, writeJson } from './paths.ts'
 import { type Daemon, type Stopped, daemon, launch } from './daemon.ts'
+import { freePort } from './process.ts'
 
 const mainFile = join(projectDir, 'server', 'main.ts')
 
@@ -36,6 +37,18 @@ export async function startServer(places: Places, env: NodeJS.ProcessEnv, urls: 
     everyMs: 100,
   })
   return urls
+}
+
+/**
+ * For a service of QuickLink's own. A server that runs knows it by its port, and would not find it at another one; else it
+ * is only where it was, if it can be.
+ */
+export async function servicePort(places: Places, name: string, before: number | undefined): Promise<number> {
+  const port = await freePort(before)
+  if (before === undefined || port === before || runningServer(places) === undefined) return port
+  throw new Refusal(
+    `Port ${before} of ${name} is taken by another program: end that one, or \`make down\` and \`make up\`, which takes another port.`,
+  )
 }
 
 export async function isReady(server: ServerUrls): Promise<boolean> {

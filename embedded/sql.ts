@@ -1,5 +1,11 @@
 // A person's own connections to a database: few, patient, and never in the way of the server's pools.
-import { openPostgres, type Postgres, type PostgresOptions } from '../server/connections/postgres.ts'
+import {
+  openPostgres,
+  sqlState,
+  type Postgres,
+  type PostgresOptions,
+  type Sql,
+} from '../server/connections/postgres.ts'
 
 type More = Partial<Omit<PostgresOptions, 'url'>>
 
@@ -21,5 +27,20 @@ export async function withSql<T>(url: string, work: (sql: Postgres) => Promise<T
     return await work(sql)
   } finally {
     await sql.close()
+  }
+}
+
+/** SQLSTATE of a statement that was given up because it and another waited for each other. */
+const deadlock = '40P01'
+
+/** `vacuum` or `analyze`: while the server builds an index beside its work, each waits for the other, and this one is given up. */
+export async function tend(sql: Pick<Sql, 'query'>, statement: string): Promise<void> {
+  for (let tries = 1; ; tries++) {
+    try {
+      await sql.query(statement)
+      return
+    } catch (error) {
+      if (sqlState(error) !== deadlock || tries === 60) throw error
+    }
   }
 }

@@ -125,6 +125,35 @@ test('what dies is started again, with its data, and make status says so', { tim
   expect((await command('status')).text).toMatch(/Keeper +up .*Postgres started again once.*Redis started again once.*QuickLink started again once/) // prettier-ignore
 })
 
+test(
+  'where another program has taken the port of Postgres, the keeper says so, and waits for it',
+  { timeout: 120_000 },
+  async () => {
+    const { text } = await command('up')
+    const port = Number(new URL(readFileSync(join(dataDir, 'database-url'), 'utf8')).port)
+    const stranger = createServer()
+    process.kill(pidsOf('keeper.json'), 'SIGSTOP')
+    process.kill(pidOfPostgres(), 'SIGKILL')
+    // Its children need a moment.
+    const hasTaken = (): Promise<boolean> =>
+      new Promise((resolve) =>
+        stranger.once('error', () => resolve(false)).listen(port, '127.0.0.1', () => resolve(true)),
+      )
+    await waitFor(hasTaken, { deadlineMs: 10_000 })
+    process.kill(pidsOf('keeper.json'), 'SIGCONT')
+    const why = `Postgres could not be started at .*: Port ${port} of Postgres is taken by another program: end that one, or`
+    await waitFor(async () => new RegExp(why).test((await command('status')).text), {
+      deadlineMs: 20_000,
+      everyMs: 500,
+    })
+    expect((await command('up')).text).toContain(`Port ${port} of Postgres is taken`)
+    stranger.close()
+    await waitFor(async () => (await printedCurl(text)).includes('"shortUrl"'), { deadlineMs: 30_000, everyMs: 500 })
+    expect((await command('status')).text).toContain(`(127.0.0.1:${port})`)
+    await command('down')
+  },
+)
+
 test('make up starts what is missing beside a server that runs, and says what', { timeout: 120_000 }, async () => {
   await command('up')
   for (const pid of [pidsOf('keeper.json'), pidsOf('redis.json')]) process.kill(pid, 'SIGKILL')
@@ -266,7 +295,7 @@ test(
     let shown = ''
     followed.stdout.on('data', (chunk) => (shown += String(chunk)))
     const at = (file: string): string => join(dataDir, file)
-    const logs = ['quicklink.log', 'redis/redis.log', 'postgres/postgres.log']
+    const logs = ['quicklink.log', 'redis/redis.log', 'postgres/postgres.log', 'keeper.log']
     for (const log of logs) appendFileSync(at(log), `${'filler '.repeat(1000)}\n`.repeat(2400))
     await waitFor(() => logs.every((log) => existsSync(at(`${log}.1`))), { deadlineMs: 20_000 })
     // Until the server looks again, what it says is in the file that was renamed, and `tail -F` has left that.
@@ -277,7 +306,8 @@ test(
     const redis = JSON.parse(readFileSync(at('redis.json'), 'utf8')) as { port: number; password: string }
     await askRedis(redis.port, redis.password, 'SAVE')
     await promisify(execFile)('node', ['-e', badStatement], { env: { ...env, URL: readFileSync(at('database-url'), 'utf8').trim() }, cwd: projectDir }) // prettier-ignore
-    const said = ['will be replaced', 'DB saved on disk', 'division by zero']
+    process.kill(pidsOf('redis.json'), 'SIGKILL')
+    const said = ['will be replaced', 'DB saved on disk', 'division by zero', 'Redis is up']
     const hasSaid = (n: number): boolean => readFileSync(at(logs[n]!), 'utf8').includes(said[n]!)
     await waitFor(() => logs.every((_, n) => existsSync(at(logs[n] as string)) && hasSaid(n)), { deadlineMs: 10_000 })
     await waitFor(() => shown.includes('will be replaced'), { deadlineMs: 10_000 })
