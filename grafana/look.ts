@@ -8,7 +8,16 @@ const postgres = '#00a3a3'
 
 /** What a series is called, or the values of the label that names it. Orange and red are what rings, or fails. */
 const colours: Readonly<Record<string, Readonly<Record<string, string>>>> = {
-  status: { 301: 'blue', 302: 'green', 404: '#8e8e8e', 405: 'purple', 429: 'yellow', 500: 'dark-red', 503: 'red' },
+  status: {
+    301: 'blue',
+    302: 'green',
+    400: 'light-purple',
+    404: '#8e8e8e',
+    405: 'purple',
+    429: 'yellow',
+    500: 'dark-red',
+    503: 'red',
+  },
   tier: { local: 'blue', redis },
   source: { redis, postgres, stale: 'yellow', none: 'red' },
   dependency: { redis, postgres },

@@ -93,12 +93,12 @@ export const service = dashboard({
         }),
         graph({
           title: 'Left to node:http by the front door',
-          what: 'Requests that cost twice, as a share of all redirects; those of the API are meant for it. Above 5 %: unrecognised is a field that the grammar does not take, partial a sender that cuts requests.',
+          what: 'Requests that cost twice, as a share of all redirects; those of the API, QR codes and previews are meant for it. Above 5 %: unrecognised is a field that the grammar does not take, partial a sender that cuts requests.',
           unit: 'percentunit',
           warning: 0.05,
           reaches: 0.06,
           queries: {
-            '{{reason}}': `${sumBy('reason', 'quicklink_front_door_handovers_total', '{reason!="api"}')} / on() group_left() ${sum('quicklink_redirects_total')}`,
+            '{{reason}}': `${sumBy('reason', 'quicklink_front_door_handovers_total', '{reason!~"api|aside"}')} / on() group_left() ${sum('quicklink_redirects_total')}`,
           },
         }),
         graph({

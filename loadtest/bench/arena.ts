@@ -159,7 +159,15 @@ export async function warmRedis({ sql, redis }: Stand, count = warmCount): Promi
       [from, Math.min(count, from + chunk) - 1],
     )
     const commands = rows.map((row) => {
-      const known = { ...row, permanent: false, expiresAtS: null, monthlyHits: null }
+      const known = {
+        ...row,
+        permanent: false,
+        startsAtS: null,
+        expiresAtS: null,
+        expiredUrl: null,
+        forwardQuery: false,
+        monthlyHits: null,
+      }
       return ['SET', linkKey(row.code), encode(known, Date.now()), 'EX', '3600']
     })
     await pipeToRedis(redis.url, commands)

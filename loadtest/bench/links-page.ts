@@ -2,7 +2,7 @@
 // clicks costs with the totals kept, in milliseconds of Postgres.
 //   npm run bench:links-page
 import { withDatabaseLock } from '../../server/connections/migrate.ts'
-import { listLinks } from '../../server/links/store.ts'
+import { listLinks } from '../../server/links/list.ts'
 import { quantile } from '../measure/stats.ts'
 import { openStand } from './stand.ts'
 
@@ -41,10 +41,11 @@ try {
   }
   await sql.query('vacuum analyze')
   const [size] = await sql.query<{ rows: number }>('select count(*) as rows from clicks')
-  const page = { scope: null, limit: links, beforeId: undefined, enabled: undefined }
+  const page = { scope: null, limit: links, after: undefined, sort: 'newest' } as const
+  const leash = () => Promise.reject(new Error('A page without filters is read at once.'))
   console.log(`${links} links, ${years} years, ${size?.rows.toLocaleString('en')} rows of clicks; medians of ${rounds}`)
   console.log(`page, by the sum of the hours: ${await medianMs(() => sql.query(sums))}`)
-  console.log(`page, by the totals:           ${await medianMs(() => listLinks(sql, page))}`)
+  console.log(`page, by the totals:           ${await medianMs(() => listLinks(sql, leash, 'owner', page))}`)
   const hour = '2030-01-01T00:00Z'
   console.log(`batch of ${links} links, with totals:    ${await medianMs(() => sql.query(batch, [hour]))}`)
   await sql.query('alter table clicks disable trigger user')

@@ -37,8 +37,9 @@ export async function openStand() {
     postgres,
     redis,
     sql,
-    async startServer(env: Record<string, string>): Promise<BenchServer> {
-      const server = await startServer({ DATABASE_URL: postgres.url, ...env })
+    /** `program`: another one's. */
+    async startServer(env: Record<string, string>, program = main): Promise<BenchServer> {
+      const server = await startServer({ DATABASE_URL: postgres.url, ...env }, program)
       servers.push(server)
       return server
     },
@@ -54,7 +55,7 @@ export async function openStand() {
 const main = new URL('../../server/main.ts', import.meta.url).pathname
 const ownerKey = `ql_${randomBytes(24).toString('base64url')}`
 
-async function startServer(env: Record<string, string>): Promise<BenchServer> {
+async function startServer(env: Record<string, string>, program: string): Promise<BenchServer> {
   const [port, opsPort] = [await freePort(), await freePort()]
   const dataDir = mkdtempSync(join(tmpdir(), 'quicklink-bench-'))
   const own = {
@@ -64,7 +65,7 @@ async function startServer(env: Record<string, string>): Promise<BenchServer> {
     DATA_DIR: dataDir,
     OWNER_KEY: ownerKey,
   }
-  const child: ChildProcess = spawn(process.execPath, [main], {
+  const child: ChildProcess = spawn(process.execPath, [program], {
     env: { PATH: process.env['PATH'], ...own, WORKERS: '1', LOG_LEVEL: 'warn', ...env },
     stdio: ['ignore', 'ignore', 'inherit'],
   })

@@ -1,6 +1,7 @@
 // The links that are asked for: made in Postgres, by Postgres, and removed afterwards. Which code leads where is in
 // loadtest/k6/lib/world.ts.
 import { Refusal } from '../../embedded/paths.ts'
+import { tend } from '../../embedded/sql.ts'
 import { waitFor } from '../../embedded/wait.ts'
 import { codeOf, destinationOf } from '../k6/lib/world.ts'
 import type { Worker } from '../measure/ops.ts'
@@ -41,7 +42,7 @@ export async function makeLinks(database: Database, { prefix, seed, links }: Dat
     if (links > 10 * chunk && (to + 1) % (10 * chunk) === 0) say(`${(to + 1).toLocaleString('en')} links`)
   }
   // Else Postgres would do both by itself, in the middle of the run.
-  for (const table of ['links', 'outbox']) await database.query(`vacuum (analyze) ${table}`)
+  for (const table of ['links', 'outbox']) await tend(database, `vacuum (analyze) ${table}`)
 }
 
 /** All that load tests have left, a run that was killed included. */

@@ -200,6 +200,7 @@ export class DrillRun {
   /** When nobody asks any more, every click must be in one of its books. */
   async #reconcile({ load, appliance, watch }: DrillContext): Promise<Sample[]> {
     await load.stop()
+    this.doubts.push(...[load.problem()].filter((problem) => problem !== undefined))
     await watch.stop()
     const answered = load.answers.filter(({ status }) => status === 302).length
     let samples = await appliance.metrics()

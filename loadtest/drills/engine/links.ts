@@ -1,7 +1,7 @@
 // The links of a drill: in Postgres, and in Redis where the drill wants them there.
 import { setTimeout as pause } from 'node:timers/promises'
 import { docker } from '../../../appliance/compose.ts'
-import { withSql } from '../../../embedded/sql.ts'
+import { tend, withSql } from '../../../embedded/sql.ts'
 import { until } from '../../../embedded/wait.ts'
 import { linkKey } from '../../../server/coherence/schema.ts'
 import type { Code } from '../../../server/link.ts'
@@ -19,7 +19,7 @@ export async function loadLinks({ sql }: Appliance, groups: readonly LoadGroup[]
       [prefix, standardDestination(prefix), count],
     )
   }
-  await sql.query('analyze links')
+  await tend(sql, 'analyze links')
   const [foreign] = await sql.query<{ code: string }>(
     `select code from links where code ~ $1 and position($2 in url) <> 1 limit 1`,
     [`^(${groups.map(({ prefix }) => prefix).join('|')})[0-9]+$`, standardDestination('')],

@@ -47,6 +47,8 @@ export interface Load extends Oracle {
   readonly answers: readonly Answered[]
   /** Another load from now on. */
   set(load: Pick<LoadOrder, 'rate' | 'groups'>): void
+  /** That it ended before it was told to. */
+  problem(): string | undefined
   stop(): Promise<void>
 }
 
@@ -56,18 +58,33 @@ export function startLoad(order: LoadOrder): Load {
     execArgv: ['--no-warnings'],
     env: { PATH: process.env['PATH'] },
   })
+  let problem: string | undefined
+  let stopping: Promise<void> | undefined
+  const hasEnded = new Promise<void>((resolve) => {
+    child.once('exit', (code, signal) => {
+      if (!stopping)
+        problem = `The load ended by itself (${signal ?? `exit code ${code}`}): what it did not ask proves nothing.`
+      resolve()
+    })
+  })
+  // It may be gone just as it is told something: its end is heard of above.
+  child.on('error', () => undefined)
   child.on('message', (message) => answers.push(...(message as { answers: Answered[] }).answers))
+  const tell = (change: Partial<LoadOrder>): void => {
+    if (child.connected) child.send(change)
+  }
+  const stop = async (): Promise<void> => {
+    // What was sent a moment ago is still to be answered and told.
+    tell({ rate: 0 })
+    await pause(400)
+    child.kill('SIGKILL')
+    await hasEnded
+  }
   return {
     ...createOracle(),
     answers,
-    set(load) {
-      child.send(load)
-    },
-    async stop() {
-      // What was sent a moment ago is still to be answered and told.
-      if (child.connected) child.send({ rate: 0 })
-      await pause(400)
-      if (child.exitCode === null) child.kill('SIGKILL')
-    },
+    set: tell,
+    problem: () => problem,
+    stop: () => (stopping ??= stop()),
   }
 }
