@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { every, type Tag } from '../clients/typescript/client.ts'
 import { sessionOf } from './session.ts'
 
 export function addTagCommands(program: Command): void {
@@ -9,8 +10,11 @@ export function addTagCommands(program: Command): void {
     .option('--tenant <id>', 'of one tenant, for the owner')
     .action(async (query: { tenant?: string }, command: Command) => {
       const { api, say } = sessionOf(command)
-      const { items } = await say.answer(api.GET('/tags', { params: { query } }))
-      say.rows(items, ['tag', 'links'], 'There are none. quicklink links edit CODE --tags NAME gives a link one.')
+      const all: Tag[] = []
+      const page = (cursor: string | undefined) =>
+        say.answer(api.GET('/tags', { params: { query: { ...query, ...(cursor === undefined ? {} : { cursor }) } } }))
+      for await (const tag of every(page)) all.push(tag)
+      say.rows(all, ['tag', 'links'], 'There are none. quicklink links edit CODE --tags NAME gives a link one.')
     })
   tags
     .command('rename <tag> <name>')

@@ -85,6 +85,23 @@ describe.each(targets)('%s', (_, open) => {
       ])
     })
 
+    it('200: are listed a page at a time, and the next one is found when the last of the one before is gone', async () => {
+      const { api } = await ql.tenant()
+      await make(api, { tags: ['b', 'ä', 'a', 'c', 'D'] })
+      const page = async (cursor = ''): Promise<[string[], string | null]> => {
+        const { body } = await api('GET', `/tags?limit=2${cursor && `&cursor=${cursor}`}`)
+        return [(body['items'] as { tag: string }[]).map(({ tag }) => tag), body['nextCursor'] as string | null]
+      }
+      const [first, afterB] = await page()
+      await api('DELETE', '/tags/b')
+      const [second, afterD] = await page(afterB ?? '')
+      expect([first, second, await page(afterD ?? '')]).toEqual([
+        ['a', 'b'],
+        ['c', 'D'],
+        [['ä'], null],
+      ])
+    })
+
     it('200: one is renamed on all its links; an existing name merges the two', async () => {
       const { api } = await ql.tenant()
       const [first, second, both] = [

@@ -104,6 +104,8 @@ const queries = (
     ['/links', 'createdAfter', ['yesterday', '0000-12-31T00:00:00Z', ...beyond.map(encodeURIComponent)]],
     ['/links', 'url', ['/relative', 'ftp://example.org/', 'https://example.org/&url=https://example.org/']],
     ['/tags', 'q', ['a']],
+    ['/tags', 'limit', ['0', '101']],
+    ['/tags', 'cursor', ['', 'abc', '%00', Buffer.from('tag:a\0').toString('base64url')]],
     ['/limits', 'verbose', ['1']],
     ['/links/{code}', 'fields', ['url']],
     ['/links', '\0', ['1']],
@@ -154,7 +156,7 @@ describe.each(targets)('%s', (_, open) => {
     expect(problem(await ask(asked, body))).toBe(`400 invalid ${field}`)
   })
 
-  it.each(['', ' ', 'a,b', 'a|b', 'a\n', long(51), 5])('400: a tag like %j, naming which', async (tag) => {
+  it.each(['', ' ', '.', ' .. ', 'a,b', 'a|b', 'a\n', long(51), 5])('400: a tag like %j, naming which', async (tag) => {
     expect(problem(await ql.api('POST', '/links', { url: target, tags: ['fine', tag] }))).toBe('400 invalid tags.1')
     expect(problem(await ql.api('PATCH', '/tags/fine', { name: tag }))).toBe('400 invalid name')
   })

@@ -270,7 +270,7 @@ export const limits = {
   /** Characters of a link's password. */
   passwordLeast: 8,
   passwordMost: 200,
-  /** Passwords that wait to be hashed, per process: the last one is looked at five seconds later. */
+  /** Passwords that wait to be hashed, per process, of visitors and of links each: with both, the last one is looked at five seconds later. */
   passwordsWaiting: 32,
   passwordsRetryS: 5,
   /** Passwords tried of a link, per address and server, and the seconds in which they count; one that is right does not. */
@@ -354,12 +354,14 @@ export const limits = {
   titleChars: 200,
   noteChars: 2000,
   tagChars: 50,
-  /** Tags of a link, and of a tenant: a list of tags has all of them. */
+  /** Tags of a link, and of a tenant: a person has to find one among them. */
   tagsPerLink: 20,
   tagsPerTenant: 1000,
   /** Links that are taken off a tag in one step, and milliseconds for all steps of one request. */
   tagStep: 1000,
   tagMoveMs: 10_000,
+  /** Milliseconds until it is added up again how many links each tag has: a list of tags reads what came since. */
+  tagSumEveryMs: 10_000,
   /** Milliseconds for one search of links; searches at once, and tenants that wait for one, per process. */
   searchMs: 300,
   searches: 2,

@@ -9,7 +9,7 @@ import { openPostgres, type Postgres } from './connections/postgres.ts'
 import { openRedis } from './connections/redis.ts'
 import { watchHighWater } from './links/high-water.ts'
 import { clickOrder } from './links/click-order.ts'
-import { chooseIndexes, upkeep } from './links/upkeep.ts'
+import { chooseIndexes, countTags, upkeep } from './links/upkeep.ts'
 import { Refused } from './processes/refusal.ts'
 import { supervise } from './processes/supervisor.ts'
 import { readBuild, type Build } from './telemetry/build.ts'
@@ -98,6 +98,7 @@ function keepUp(config: Config, log: Log, metrics: Metrics): void {
   const tellLists = (): Promise<void> => connected(order).catch((error: unknown) => onFailure('clickOrder', error))
   setTimeout(every(limits.upkeepEveryMs, run), limits.upkeepFirstMs).unref()
   every(limits.orderEveryMs, tellLists)
+  every(limits.tagSumEveryMs, () => connected(countTags).catch((error: unknown) => onFailure('tagCounts', error)))
 }
 
 /** Unless the one before still lasts. What it answers starts one at once. */

@@ -334,7 +334,7 @@ export interface paths {
     }
     /**
      * List tags
-     * @description All that the tenant has, in the order of the alphabet, and how many links each has.
+     * @description In the order of the alphabet, and how many links each has.
      *
      *     Needs the role `viewer`.
      */
@@ -1091,13 +1091,15 @@ export interface components {
     }
     TagChange: {
       /**
-       * @description Without a comma or a bar. Upper and lower case are the same tag.
+       * @description Without a comma or a bar, and not `.` or `..`. Upper and lower case are the same tag.
        * @example Spring
        */
       name: string
     }
-    Tags: {
+    TagPage: {
       items: components['schemas']['Tag'][]
+      /** @description Where the next page begins; null on the last one. */
+      nextCursor: string | null
     }
     Tenant: {
       /**
@@ -3802,6 +3804,10 @@ export interface operations {
   listTags: {
     parameters: {
       query?: {
+        /** @description `nextCursor` of the page before. It fits its own list only. */
+        cursor?: string
+        /** @description How many items a page has at most. */
+        limit?: number
         /** @description Whose tags. Others than one's own only the owner may ask for. */
         tenant?: string
       }
@@ -3811,13 +3817,13 @@ export interface operations {
     }
     requestBody?: never
     responses: {
-      /** @description The tags. */
+      /** @description A page of tags. */
       200: {
         headers: {
           [name: string]: unknown
         }
         content: {
-          'application/json': components['schemas']['Tags']
+          'application/json': components['schemas']['TagPage']
         }
       }
       /** @description `invalid`: The request is not valid. */

@@ -8,6 +8,7 @@ import type { components, paths } from './api.ts'
 export type Problem = components['schemas']['Problem']
 export type Link = components['schemas']['Link']
 export type NewLink = components['schemas']['NewLink']
+export type Tag = components['schemas']['Tag']
 export type Tenant = components['schemas']['Tenant']
 export type QuickLinkApi = Client<paths>
 

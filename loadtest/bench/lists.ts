@@ -1,6 +1,7 @@
 // What a page of links costs when there are a million, by each filter and each order, and which indexes it was read by; and what a create
 // costs with these indexes and without. In milliseconds of Postgres and of the way there.
 //   npm run -s bench-lists        LINKS=100000 for less
+import { limits } from '../../server/config.ts'
 import { buildIndexes } from '../../server/connections/indexes.ts'
 import { withDatabaseLock } from '../../server/connections/migrate.ts'
 import type { Sql } from '../../server/connections/postgres.ts'
@@ -154,7 +155,7 @@ try {
       }
     }
     const tagsMs = performance.now()
-    const tags = await listTags(sql, 'owner')
+    const { items: tags } = await listTags(sql, { tenant: 'owner', limit: limits.pageMax, after: '' })
     console.log(
       `\n${tags.length} tags with ${tags.reduce((sum, { links }) => sum + links, 0).toLocaleString('en')} links: ${(performance.now() - tagsMs).toFixed(0)} ms`,
     )

@@ -11,14 +11,14 @@ import { createLink } from './create-link.ts'
 import { parseDestination } from './destination.ts'
 import { etagOf, statesOf } from './etag.ts'
 import { idempotencyKey } from './idempotency.ts'
-import { agreedExpiry, agreedHits, agreedTimes, agreedWindow, clicksRange, parseCustomCode } from './input.ts'
+import { agreedExpiry, agreedHits, agreedTimes, agreedWindow, clicksRange, parseCustomCode, tagGiven } from './input.ts'
 import * as operations from './operations.ts'
 import type { LinkShown } from './operations.ts'
 import { listLinks } from './list.ts'
 import type { Leash } from './search.ts'
 import { agreedLead, parseRules, shownOf } from './special.ts'
 import { findPlain, readLink, type LinkRow, type Scope } from './store.ts'
-import { deleteTag, listTags, renameTag } from './tags.ts'
+import { deleteTag, keyOf, listTags, renameTag } from './tags.ts'
 import type { Tier } from '../tenants/tiers.ts'
 
 export interface LinksApiDeps extends WriteDeps {
@@ -119,9 +119,11 @@ export function linkRoutes(deps: LinksApiDeps): Route[] {
       await asChange(deps, caller.tenant, () => deleteLink(deps, target))
       return undefined
     }),
-    route(operations.listTags, async ({ caller, query: { tenant } }) => ({
-      body: { items: await listTags(db, tagsOf(caller, tenant)) },
-    })),
+    route(operations.listTags, async ({ caller, query: { tenant, limit, cursor } }) => {
+      const after = cursor === undefined ? '' : fromTagCursor(cursor)
+      const { items, next } = await listTags(db, { tenant: tagsOf(caller, tenant), limit, after })
+      return { body: { items, nextCursor: next === undefined ? null : toTagCursor(next) } }
+    }),
     route(operations.renameTag, async ({ caller, params: { tag }, query: { tenant }, body: { name } }) => {
       const whose = tagsOf(caller, tenant)
       return { body: await asChange(deps, caller.tenant, () => renameTag(db, whose, tag, name)) }
@@ -205,6 +207,15 @@ function listScope(caller: Caller, tenant: string | undefined): Scope {
 
 /** Tags are a tenant's own: the owner names whose, or means its own. */
 const tagsOf = (caller: Caller, tenant: string | undefined): string => listScope(caller, tenant) ?? caller.tenant
+
+const toTagCursor = (last: string): string => Buffer.from(`tag:${last}`).toString('base64url')
+
+function fromTagCursor(cursor: string): string {
+  const last = /^tag:(.+)$/.exec(Buffer.from(cursor, 'base64url').toString())?.[1]
+  const { data } = tagGiven.safeParse(last)
+  if (data === undefined) throw invalid('cursor', 'cursor must be the nextCursor of an earlier page.')
+  return keyOf(data)
+}
 
 /** The Host header is the caller's choice, and may be missing: it can only have a link refused, never one accepted. */
 const ownHosts = (deps: LinksApiDeps, request: Pick<Request, 'get'>): string[] => [

@@ -92,8 +92,8 @@ export const tagForm = {
   type: 'string' as const,
   minLength: 1,
   maxLength: limits.tagChars,
-  // Without controls, as in every line of text, and not only white.
-  pattern: `^[^,|${controls}]*[^,|\\s${controls}][^,|${controls}]*$`,
+  // Without controls, as in every line of text, not only white, and no step up in a path.
+  pattern: `^(?!\\s*\\.{1,2}\\s*$)[^,|${controls}]*[^,|\\s${controls}][^,|${controls}]*$`,
   examples: ['Spring'],
 }
 
@@ -102,8 +102,10 @@ export const tagGiven = textOf(1, limits.tagChars)
   .regex(/^[^,|]*$/, 'must not contain a comma or a |')
   .transform((text) => text.normalize('NFC').trim())
   .refine((text) => text !== '', 'must not be empty')
+  // In a path, browsers and most clients take these for steps up, however they are written.
+  .refine((text) => text !== '.' && text !== '..', 'must not be . or ..')
   .meta({
-    description: 'Without a comma or a bar. Upper and lower case are the same tag.',
+    description: 'Without a comma or a bar, and not `.` or `..`. Upper and lower case are the same tag.',
     override: ({ jsonSchema }) => {
       delete jsonSchema.allOf
       Object.assign(jsonSchema, tagForm)
@@ -201,6 +203,8 @@ export const tagsQuery = z.strictObject({
     .optional()
     .meta({ description: "Whose tags. Others than one's own only the owner may ask for." }),
 })
+
+export const listTagsSchema = z.strictObject({ ...pageOf(limits.pageMax), ...tagsQuery.shape })
 
 export const renameSchema = z.strictObject({ name: tagGiven }, mustBe('a JSON object')).meta({ id: 'TagChange' })
 

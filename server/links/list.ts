@@ -50,6 +50,8 @@ export const listIndexes: readonly IndexSpec[] = [
     replaces: 'links_by_tenant',
   },
   { name: 'links_by_age', definition: `on links (created_at, id) ${isLive}`, replaces: 'links_by_id' },
+  // A tenant may have disabled most of its links, and they would all be passed over.
+  { name: 'links_enabled', definition: `on links (tenant, created_at, id) ${isLive} and enabled` },
   { name: 'links_disabled', definition: `on links (created_at, id) include (tenant) ${isLive} and not enabled` },
   {
     name: 'links_by_end',
@@ -78,6 +80,9 @@ export const listIndexes: readonly IndexSpec[] = [
   },
 ]
 
+/** The same URL may be that of many tenants. */
+const isUrlOfAll = ({ url, scope }: Pick<ListQuery, 'url' | 'scope'>): boolean => url !== undefined && scope === null
+
 /** By an index alone, however many links there are. */
 export function isPlain({
   q,
@@ -92,8 +97,7 @@ export function isPlain({
   domain,
   scope,
 }: ListQuery): boolean {
-  // The same URL may be that of many tenants.
-  if (url !== undefined && scope === null) return false
+  if (isUrlOfAll({ url, scope })) return false
   // Of the default domain may be few links among many.
   if (q || domain === null) return false
   const filters = [enabled, state, tag, createdBy, url, domain].filter((filter) => filter !== undefined).length
@@ -103,6 +107,7 @@ export function isPlain({
 
 const tooLong = {
   search: 'This search takes too long: search for a longer or a rarer part of the code, the URL or the title.',
+  urlOfAll: 'This page takes too long, because so many links lead there: say whose by tenant.',
   filters:
     'This page takes too long: one filter goes with sort newest or oldest however many links there are; leave out a filter, or the sort.',
 } as const
@@ -111,9 +116,8 @@ const tooLong = {
 export async function listLinks(sql: Sql, leash: Leash, tenant: string, query: ListQuery): Promise<LinksPage> {
   if (isPlain(query)) return readPage(sql, query)
   const { q } = query
-  return leash(tenant, q ? tooLong.search : tooLong.filters, (sql, matchOf) =>
-    readPage(sql, query, q ? matchOf(q) : undefined),
-  )
+  const refusal = q ? tooLong.search : isUrlOfAll(query) ? tooLong.urlOfAll : tooLong.filters
+  return leash(tenant, refusal, (sql, matchOf) => readPage(sql, query, q ? matchOf(q) : undefined))
 }
 
 async function readPage(sql: Sql, query: ListQuery, match?: Match): Promise<LinksPage> {

@@ -16,6 +16,7 @@ import {
   createSchema,
   onExistingSchema,
   listSchema,
+  listTagsSchema,
   patchSchema,
   renameSchema,
   tagForm,
@@ -201,9 +202,9 @@ export const listTags = operation({
   group: 'Tags',
   needs: 'viewer',
   summary: 'List tags',
-  about: 'All that the tenant has, in the order of the alphabet, and how many links each has.',
-  query: tagsQuery,
-  answer: { status: 200, what: 'The tags.', schema: z.object({ items: z.array(tagShown) }).meta({ id: 'Tags' }) },
+  about: 'In the order of the alphabet, and how many links each has.',
+  query: listTagsSchema,
+  answer: { status: 200, what: 'A page of tags.', schema: pageShown(tagShown).meta({ id: 'TagPage' }) },
   problems: ['forbidden'],
 })
 

@@ -111,6 +111,9 @@ describe('with pg_trgm', () => {
         const late = await slow.api('GET', '/links?q=a')
         expect(late).toMatchObject({ status: 503, body: { code: 'unavailable' } })
         expect(late.body['detail']).toContain('takes too long')
+        const ofAll = await app.api('GET', `/links?url=${encodeURIComponent('https://example.org/')}`)
+        expect(ofAll).toMatchObject({ status: 503, body: { code: 'unavailable' } })
+        expect(ofAll.body['detail']).toContain('say whose by tenant')
         return true
       })
     })

@@ -1,5 +1,7 @@
 // Tags of a tenant. A link refers to a tag by its id, so a tag is renamed in one row. What a tag is taken off, or merged into another,
 // is done in small steps, each of which holds off who is about to tag a link: so no link is given a tag that is just going.
+// How many links a tag has is its number and the changes of it that are not yet added up (docs/decisions/0041-tag-counts.md).
+import type { Step } from '../clicks/history.ts'
 import { limits } from '../config.ts'
 import type { Postgres, Sql } from '../connections/postgres.ts'
 import { QuickLinkError, unavailable } from '../errors.ts'
@@ -45,10 +47,40 @@ export interface TagShown {
   readonly links: number
 }
 
-const shown = 'name as tag, (select count(*) from link_tags where tag_id = tags.id) as links'
+const shown =
+  'name as tag, links + coalesce((select sum(links) from tag_changes where tag_id = tags.id), 0)::bigint as links'
 
-export const listTags = (sql: Sql, tenant: string): Promise<TagShown[]> =>
-  sql.query(`select ${shown} from tags where tenant = $1 order by key`, [tenant])
+/** A page, in the order of the alphabet, and the key of its last tag, if there are more. */
+export async function listTags(
+  sql: Sql,
+  { tenant, limit, after }: { readonly tenant: string; readonly limit: number; readonly after: string },
+): Promise<{ items: TagShown[]; next: string | undefined }> {
+  const rows = await sql.query<TagShown & { key: string }>(
+    `select key, ${shown} from tags where tenant = $1 and key > $2 order by key limit $3`,
+    [tenant, after, limit + 1],
+  )
+  const page = rows.slice(0, limit)
+  return {
+    items: page.map(({ tag, links }) => ({ tag, links })),
+    next: rows.length > limit ? page.at(-1)?.key : undefined,
+  }
+}
+
+/** Adds up what has changed. Who tags a link meanwhile waits for nothing. */
+export async function addUpTags(sql: Sql, size: number): Promise<Step> {
+  const [step] = await sql.query<{ rows: number }>(
+    `with step as (
+       delete from tag_changes where ctid = any (array(select ctid from tag_changes limit $1)) returning tag_id, links
+     ), told as (
+       update tags set links = tags.links + changed.links
+       from (select tag_id, sum(links) as links from step group by tag_id) as changed where tags.id = changed.tag_id
+     )
+     select count(*) as rows from step`,
+    [size],
+  )
+  const rows = step?.rows ?? 0
+  return { rows, more: rows === size }
+}
 
 interface Tag {
   readonly id: number

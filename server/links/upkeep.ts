@@ -7,6 +7,7 @@ import type { Choose } from '../connections/indexes.ts'
 import { sqlState, type Postgres, type Sql } from '../connections/postgres.ts'
 import { listIndexes } from './list.ts'
 import { searchIndexes } from './search.ts'
+import { addUpTags } from './tags.ts'
 
 /** What is built after the start, where it is missing. */
 export const chooseIndexes: Choose = async (add) => [...clickIndexes, ...listIndexes, ...(await searchIndexes(add))]
@@ -71,6 +72,11 @@ export async function upkeep(
     }
   }
   return worked
+}
+
+/** Far more often than the rest, so that few changes of tags stand beside their numbers. */
+export async function countTags(db: Postgres): Promise<void> {
+  for await (const _ of steps(db, addUpTags)) void _
 }
 
 /** Until nothing is left, or the task's time is over: the rest is the next time's. */

@@ -47,6 +47,22 @@ test('no more wait than may, and the others are told to come back; whoever has l
   expect(await hasher.isRight('correct horse', kept, wanted)).toBe(true)
 })
 
+test('a link gets its password however many guess, and is second at most', async () => {
+  const kept = await hasher.hash('correct horse')
+  const done: string[] = []
+  const guesses = Array.from({ length: limits.passwordsWaiting + 10 }, () =>
+    hasher.isRight('wrong', kept, wanted).then(
+      () => done.push('guess'),
+      () => undefined,
+    ),
+  )
+  await Promise.all(['one', 'other'].map((given) => hasher.hash(given).then(() => done.push('given'))))
+  expect(done.indexOf('given')).toBeLessThanOrEqual(2)
+  expect(done.filter((each) => each === 'guess').length).toBeLessThanOrEqual(3)
+  await hasher.close()
+  await Promise.all(guesses)
+})
+
 test('the event loop and the pool for files go on while it hashes', async () => {
   const { readFile } = await import('node:fs/promises')
   await hasher.hash('warm')

@@ -1,5 +1,6 @@
 // Passwords are hashed one at a time, in a thread of their own. Not by node's asynchronous scrypt: that works in the pool
-// in which the click spool writes its files, and names are looked up.
+// in which the click spool writes its files, and names are looked up. Visitors who try passwords and links that are given one have
+// queues of their own, which take turns: however many guess, a link gets its password.
 import { randomBytes, timingSafeEqual } from 'node:crypto'
 import { Worker } from 'node:worker_threads'
 import { limits } from '../config.ts'
@@ -17,15 +18,22 @@ interface Waiting {
 }
 
 export class Hasher {
-  readonly #waiting: Waiting[] = []
+  /** Whose turn is next stands first. */
+  #queues: [Waiting[], Waiting[]]
+  readonly #guesses: Waiting[] = []
+  readonly #given: Waiting[] = []
   #current: Waiting | undefined
   #thread: Worker | undefined
   #closed = false
 
+  constructor() {
+    this.#queues = [this.#given, this.#guesses]
+  }
+
   /** To be kept. Throws where too many wait. */
   async hash(password: string): Promise<string> {
     const salt = randomBytes(16)
-    const hash = await this.#run({ password: plain(password), salt, ...cost }, () => true)
+    const hash = await this.#run(this.#given, { password: plain(password), salt, ...cost }, () => true)
     const { log2N, r, p } = cost
     return ['scrypt', log2N, r, p, salt.toString('base64url'), Buffer.from(hash!).toString('base64url')].join('$')
   }
@@ -34,7 +42,7 @@ export class Hasher {
   async isRight(password: string, kept: string, isWanted: () => boolean): Promise<boolean | undefined> {
     const parsed = parse(kept)
     if (parsed === undefined) return false
-    const hash = await this.#run({ password: plain(password), ...parsed.terms }, isWanted)
+    const hash = await this.#run(this.#guesses, { password: plain(password), ...parsed.terms }, isWanted)
     return hash && timingSafeEqual(hash, parsed.hash)
   }
 
@@ -44,17 +52,20 @@ export class Hasher {
     await this.#thread?.terminate()
   }
 
-  #run(job: Hashing, isWanted: () => boolean): Promise<Uint8Array | undefined> {
-    if (this.#closed || this.#waiting.length >= limits.passwordsWaiting) return Promise.reject(tooMany())
+  #run(queue: Waiting[], job: Hashing, isWanted: () => boolean): Promise<Uint8Array | undefined> {
+    if (this.#closed || queue.length >= limits.passwordsWaiting) return Promise.reject(tooMany())
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ job, isWanted, resolve, reject })
+      queue.push({ job, isWanted, resolve, reject })
       this.#next()
     })
   }
 
   #next(): void {
-    while (this.#current === undefined && this.#waiting.length > 0) {
-      const next = this.#waiting.shift()!
+    while (this.#current === undefined) {
+      const [first, second] = this.#queues
+      const next = first.shift() ?? second.shift()
+      if (next === undefined) return
+      this.#queues = [second, first]
       if (next.isWanted()) {
         this.#current = next
         this.#hashing().postMessage(next.job)
@@ -83,7 +94,7 @@ export class Hasher {
   }
 
   #fail(error: Error): void {
-    const all = [...(this.#current ? [this.#current] : []), ...this.#waiting.splice(0)]
+    const all = [...(this.#current ? [this.#current] : []), ...this.#given.splice(0), ...this.#guesses.splice(0)]
     this.#current = undefined
     for (const { reject } of all) reject(error)
   }
