@@ -18,6 +18,8 @@ export default defineConfig({
           ],
           // A search takes its time: the model runs beside the integration tests.
           exclude: [...everywhere, '**/*.integration.test.ts', '**/*.model.test.ts'],
+          // Against what hangs, not a claim: a busy machine takes its time.
+          testTimeout: 60_000,
         },
       },
       {

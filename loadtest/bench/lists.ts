@@ -138,7 +138,9 @@ try {
             used
               .map((node) => node['Index Name'])
               .filter((index) =>
-                /^(links_by|links_dis|links_ena|details_by|link_tags_by|link_details_pkey|links_id_key)/.test(index ?? ''),
+                /^(links_by|links_dis|links_ena|details_by|link_tags_by|link_details_pkey|links_id_key)/.test(
+                  index ?? '',
+                ),
               ),
           )
           const scans = used

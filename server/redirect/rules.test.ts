@@ -115,7 +115,8 @@ test('whatever is sent, it is read in a moment, and no further than its bound', 
     fits({ language: 'zz' }, { acceptLanguage: bit.repeat(1_000_000) })
     fits({ query: { a: 'b' } }, { query: bit.repeat(1_000_000) })
   }
-  expect(performance.now() - beganMs).toBeLessThan(5000)
+  // What is not linear takes hours, and a busy machine some seconds.
+  expect(performance.now() - beganMs).toBeLessThan(30_000)
   expect(fits({ os: 'linux' }, { userAgent: `${' '.repeat(512)}Linux` })).toBe(false)
   expect(fits({ language: 'de' }, { acceptLanguage: `${','.repeat(256)}de` })).toBe(false)
   expect(fits({ query: { a: 'b' } }, { query: `${'&'.repeat(4096)}a=b` })).toBe(false)
