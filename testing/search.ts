@@ -19,23 +19,30 @@ export const searchRuns = whole('QL_SEARCH_RUNS')
 /** Flaws that are put in on purpose are looked for from the same place every time. */
 export const fixedSeed = given ?? 20_240_611
 
-/** Rejects with seed, way and case when the property does not hold. */
+/** What was found is made smaller for so long: a slow property could take hours. */
+const shrinkForMs = 60_000
+
+/** Rejects with reason, seed, way and case when the property does not hold. What it finds first is printed at once. */
 export async function search<Case>(
   what: string,
   property: fc.IAsyncProperty<Case>,
   runs: number,
   explain: (found: Case) => string | Promise<string> = () => '',
+  shrinkMs = shrinkForMs,
 ): Promise<void> {
   const fresh = forMs !== undefined && given === undefined
   const seed = fresh ? Math.floor(Math.random() * 2 ** 31) : fixedSeed
   const numRuns = searchRuns ?? (forMs === undefined ? runs : 2 ** 30)
   const bound = forMs === undefined ? {} : { interruptAfterTimeLimit: forMs, markInterruptAsFailure: false }
   if (forMs !== undefined) console.log(`${what}: QL_SEARCH_SEED=${seed}, for at most ${forMs / 1000} s`)
-  const result = await fc.check(property, { seed, numRuns, ...bound })
-  if (forMs !== undefined) console.log(`${what}: ${result.numRuns} cases`)
-  if (!result.failed) return
-  const more = result.counterexample === null ? '' : await explain(result.counterexample)
-  throw new Error(
-    [`QL_SEARCH_SEED=${seed}`, fc.defaultReportMessage(result), String(result.errorInstance), more].join('\n'),
-  )
+  const first = await fc.check(property, { seed, numRuns, endOnFailure: true, ...bound })
+  if (forMs !== undefined) console.log(`${what}: ${first.numRuns} cases`)
+  if (!first.failed) return
+  const report = (result: fc.RunDetails<Case>): string =>
+    [what, String(result.errorInstance), `QL_SEARCH_SEED=${seed}`, fc.defaultReportMessage(result)].join('\n')
+  console.log(`${report(first)}\nFor at most ${shrinkMs / 1000} s a smaller case is looked for.`)
+  const path = first.counterexamplePath ?? ''
+  const shrunk = await fc.check(property, { seed, path, interruptAfterTimeLimit: shrinkMs })
+  const found = shrunk.failed && shrunk.counterexample !== null ? shrunk : first
+  throw new Error(`${report(found)}\n${found.counterexample === null ? '' : await explain(found.counterexample)}`)
 }

@@ -26,6 +26,7 @@ function start(staleMaxMs = 1e9) {
     nowMs: 1000,
     truth: link(1) as Answer,
     redis: 'unknown' as Answer,
+    trusted: 'unknown' as Answer,
     /** While Postgres is being asked. */
     meanwhile: (): void => undefined,
     flights: 0,
@@ -37,7 +38,11 @@ function start(staleMaxMs = 1e9) {
   const tier1 = createTier1({ max: 9, freshMs: 100, graceMs: 50, staleMaxMs, trustMs: 800, vouching, nowMs })
   const resolver = createResolver({
     tier1,
-    tier2: { ...noTier2, getUntrusted: () => Promise.resolve(world.redis) },
+    tier2: {
+      ...noTier2,
+      get: () => Promise.resolve(world.trusted === 'unknown' ? 'unknown' : { known: world.trusted, isCurrent: false }),
+      getUntrusted: () => Promise.resolve(world.redis),
+    },
     tier3: {
       get: () => {
         world.meanwhile()
@@ -161,7 +166,7 @@ describe('a link that passes vouch for', () => {
     expect(gone.tier1.amend(code, absent(1))).toBe(true)
     expect(await gone.visit(1)).toEqual(absent(1))
     // What somebody read before that is no news.
-    gone.tier1.remember(code, link(1), 1000, 'truth', false)
+    gone.tier1.remember(code, link(1), 1000, false)
     expect(await gone.visit(2)).toEqual(absent(1))
   })
 
@@ -177,6 +182,32 @@ describe('a link that passes vouch for', () => {
     lease.retired = true
     await limited.visit(300)
     expect(copy.prepared).toBeUndefined()
+  })
+})
+
+describe('where tier 1 has a newer version than a trusted Redis, Postgres decides', () => {
+  it('for tier 1, whose own change Redis was not told of', async () => {
+    const own = start()
+    own.world.trusted = link(1)
+    own.world.truth = link(2)
+    own.tier1.learn(code, link(2), false)
+    expect(await own.visitAll(0, 2000, 10)).toEqual(new Set([link(2)]))
+  })
+
+  it('for Redis, when the row is gone, and that at once', async () => {
+    const gone = start()
+    gone.world.trusted = link(1)
+    expect(await gone.visit(0)).toEqual(link(1))
+    gone.world.trusted = gone.world.truth = absent(0)
+    expect(await gone.visit(150)).toEqual(absent(0))
+  })
+
+  it('and while Postgres is away, what tier 1 has goes on', async () => {
+    const own = start()
+    own.tier1.learn(code, link(2), false)
+    own.world.trusted = own.world.redis = link(1)
+    own.world.truth = 'unknown'
+    expect(await own.visitAll(0, 2000, 10)).toEqual(new Set([link(2)]))
   })
 })
 

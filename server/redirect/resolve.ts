@@ -39,9 +39,10 @@ export function createResolver(deps: ResolveDeps) {
     const askedMs = nowMs()
     const { passes } = vouching
     const shared = await tier2.get(code) // Redis down, or not proved fresh, reads as 'unknown'
-    if (shared !== 'unknown') {
+    // Redis was not told of a change, or a row is gone: where tier 1 has a newer version, only Postgres knows which.
+    if (shared !== 'unknown' && !tier1.hasNewer(code, shared.known)) {
       const vouched = shared.isCurrent && vouching.noneSince(passes)
-      return { copy: tier1.remember(code, shared.known, askedMs, 'cache', vouched), source: 'redis' }
+      return { copy: tier1.remember(code, shared.known, askedMs, vouched), source: 'redis' }
     }
     const truth = await readTruth(code) // Postgres down reads as 'unknown'
     if (truth !== 'unknown') return { copy: truth, source: 'postgres' }
@@ -54,7 +55,7 @@ export function createResolver(deps: ResolveDeps) {
     const { passes } = vouching
     const truth = await tier3.get(code)
     if (truth === 'unknown') return truth
-    const copy = tier1.remember(code, truth, askedMs, 'truth', vouching.noneSince(passes))
+    const copy = tier1.remember(code, truth, askedMs, vouching.noneSince(passes))
     tier2.fill(code, copy.known, asOf)
     return copy
   }

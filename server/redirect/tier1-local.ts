@@ -3,7 +3,8 @@
 // absence, only stands in while neither Redis nor Postgres can answer, so that a new link is seen soon.
 //
 // One rule keeps it right: a reply that may be older news never takes the place of a newer version. Older news: what was
-// asked for before this copy came; and what Redis says while its trust may be older than this copy.
+// asked for before this copy came. What Redis says may be older whenever it was asked, so where tier 1 has a newer
+// version the ladder asks Postgres (`hasNewer`): rows can also go away, and then it is Redis that is right.
 import { LRUCache } from 'lru-cache'
 import { agree, isLink, isOlder, type Answer, type Code, type Known } from '../link.ts'
 import type { Prepared } from './prepared.ts'
@@ -37,7 +38,7 @@ interface Tier1Options {
   /** How long a link may outlive its life while its successor is under way: one round trip to Redis. */
   readonly graceMs: number
   readonly staleMaxMs: number
-  /** How far a trusted Redis may be behind. Longer must a copy not outrank it: rows can also go away. */
+  /** How old what passes vouch for may be. */
   readonly trustMs: number
   /** Until when copies that are vouched for may be served, whatever their age. */
   readonly vouching: { readonly untilMs: number }
@@ -102,13 +103,15 @@ export function createTier1(options: Tier1Options) {
       return copy !== undefined && isLink(copy.known) && nowMs() < copy.freshUntilMs + graceMs ? copy : undefined
     },
     /** Keeps the answer unless a newer one is known, and gives back the one that stands. */
-    remember(code: Code, known: Known, askedMs: number, by: 'cache' | 'truth', vouched: boolean): Copy {
+    remember(code: Code, known: Known, askedMs: number, vouched: boolean): Copy {
       const copy = held(code)
-      const behindMs = by === 'cache' ? trustMs : 0
-      const maybeOlder = copy !== undefined && askedMs - behindMs <= copy.storedMs
-      if (!maybeOlder || !isOlder(known, copy.known)) return keepOrConfirm(code, known, vouched)
-      copy.freshUntilMs = nowMs() + freshMs
-      return copy
+      const maybeOlder = copy !== undefined && askedMs <= copy.storedMs
+      return maybeOlder && isOlder(known, copy.known) ? copy : keepOrConfirm(code, known, vouched)
+    },
+    /** A newer version than that is held. */
+    hasNewer(code: Code, known: Known): boolean {
+      const copy = held(code)
+      return copy !== undefined && isOlder(known, copy.known)
     },
     /** News of a change that this process made. */
     learn(code: Code, known: Known, vouched: boolean): void {

@@ -26,6 +26,10 @@ export interface Flaws extends PostgresFlaws, RedisFlaws {
   readonly nudgeIsTruth?: boolean
   /** Tier 1 keeps whatever came last. */
   readonly tier1KeepsLast?: boolean
+  /** Redis is believed although tier 1 has a newer version. */
+  readonly redisIsTruth?: boolean
+  /** A newer version in tier 1 outranks Redis for as long as that may be behind. */
+  readonly tier1Outranks?: boolean
   /** A copy is vouched for although passes were answered between its asking and its storing. */
   readonly vouchAnyLookup?: boolean
   /** The same for a process' own change: they are counted from the announcement only. */
@@ -229,10 +233,25 @@ function spoil(tier1: Tier1, flaws: Flaws): void {
       return copyOf(known)
     }
   }
+  if (flaws.tier1KeepsLast || flaws.redisIsTruth) tier1.hasNewer = () => false
+  if (flaws.tier1Outranks) {
+    let behindMs = 0
+    // Who asks this has an answer of Redis, and gives it to `remember` next.
+    tier1.hasNewer = () => {
+      behindMs = 800
+      return false
+    }
+    tier1.remember = (code, known, askedMs, vouched) => {
+      const copy = remember(code, known, askedMs - behindMs, vouched)
+      behindMs = 0
+      copy.freshUntilMs = Math.max(copy.freshUntilMs, performance.now() + freshMs)
+      return copy
+    }
+  }
   if (flaws.vouchAbsences) {
     tier1.remember = (...answer) => {
       const copy = remember(...answer)
-      copy.vouched ||= answer[4]
+      copy.vouched ||= answer[3]
       return copy
     }
   }
