@@ -1244,6 +1244,7 @@ export interface operations {
   readCache: {
     parameters: {
       query?: {
+        /** @description Whose code it is: a further domain's host; by default, PUBLIC_URL's. */
         domain?: string
       }
       header?: never
@@ -2485,6 +2486,7 @@ export interface operations {
   readLink: {
     parameters: {
       query?: {
+        /** @description Whose code it is: a further domain's host; by default, PUBLIC_URL's. */
         domain?: string
       }
       header?: never
@@ -2588,6 +2590,7 @@ export interface operations {
   deleteLink: {
     parameters: {
       query?: {
+        /** @description Whose code it is: a further domain's host; by default, PUBLIC_URL's. */
         domain?: string
       }
       header?: {
@@ -2715,6 +2718,7 @@ export interface operations {
   changeLink: {
     parameters: {
       query?: {
+        /** @description Whose code it is: a further domain's host; by default, PUBLIC_URL's. */
         domain?: string
       }
       header?: {
@@ -2884,7 +2888,9 @@ export interface operations {
   readClicks: {
     parameters: {
       query?: {
+        /** @description How long a bucket is. */
         by?: 'hour' | 'day'
+        /** @description Whose code it is: a further domain's host; by default, PUBLIC_URL's. */
         domain?: string
         /** @description By default 30 days before `to`. */
         from?: string
@@ -2991,6 +2997,7 @@ export interface operations {
   readHits: {
     parameters: {
       query?: {
+        /** @description Whose code it is: a further domain's host; by default, PUBLIC_URL's. */
         domain?: string
       }
       header?: never

@@ -66,8 +66,11 @@ export const domainGiven = textOf(1, limits.hostLength).meta({
   examples: ['go.example.com'],
 })
 
-/** The query of a path that has a link's code. */
-export const domainQuery = z.strictObject({ domain: domainGiven.optional() })
+/** In a query beside a link's code. */
+export const domainAsked = domainGiven
+  .optional()
+  .meta({ description: "Whose code it is: a further domain's host; by default, PUBLIC_URL's." })
+export const domainQuery = z.strictObject({ domain: domainAsked })
 
 export const domainShown = z
   .string()

@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import {
   codeGiven,
+  domainAsked,
   domainGiven,
   futureTime,
   largestInteger,
@@ -209,10 +210,10 @@ export const listTagsSchema = z.strictObject({ ...pageOf(limits.pageMax), ...tag
 export const renameSchema = z.strictObject({ name: tagGiven }, mustBe('a JSON object')).meta({ id: 'TagChange' })
 
 export const clicksSchema = z.strictObject({
-  domain: domainGiven.optional(),
+  domain: domainAsked,
   from: timeGiven.optional().meta({ description: 'By default 30 days before `to`.' }),
   to: timeGiven.optional().meta({ description: 'By default now.' }),
-  by: z.enum(['hour', 'day'], 'must be hour or day').default('day'),
+  by: z.enum(['hour', 'day'], 'must be hour or day').default('day').meta({ description: 'How long a bucket is.' }),
 })
 
 const bucketMs = { hour: 3_600_000, day: 86_400_000 } as const
