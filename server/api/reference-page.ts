@@ -178,7 +178,7 @@ function operationSection(operation: Placed): string {
   })
   return `<section id="${operationId}"><h3>${escape(summary)}</h3>
 <p class="call"><b>${method.toUpperCase()}</b> <code>/api/v1${escape(path)}</code></p>
-${prose(description)}<pre>${escape(curl(operation))}</pre>
+${prose(description)}<pre tabindex="0">${escape(curl(operation))}</pre>
 ${table('What is given', given.join(''))}
 ${content ? `<h4>Body</h4><p>${typeOf(content.schema)}, JSON</p>` : ''}
 ${table('Answers', answers.join(''))}</section>`

@@ -84,7 +84,9 @@ export const policy = { ...sniffing, 'Content-Security-Policy': "default-src 'no
 export const wantsHtml = (accept: string | undefined): boolean => accept?.includes('text/html') === true
 
 export const styleOf = (more = ''): string =>
-  `<style>body{font:1.1rem/1.5 system-ui,sans-serif;margin:20vh auto 0;max-width:32rem;padding:0 1rem;color:#222}
+  `<style>:root{color-scheme:light dark}
+body{font:1.1rem/1.5 system-ui,sans-serif;margin:15vh auto 0;max-width:32rem;padding:0 1rem;color:#222;background:#fff}
+h1{font-size:1.5rem;line-height:1.3;margin:0 0 1.2rem}
 @media(prefers-color-scheme:dark){body{background:#111;color:#ddd}}${more}</style>`
 
 // Nothing of the request is ever part of such a page.
@@ -92,7 +94,7 @@ const pageText = (title: string, detail: string): string => `<!doctype html>
 <html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <title>${title}</title>
 ${styleOf()}
-<h1>${title}</h1><p>${detail}</p></html>
+<main><h1>${title}</h1><p>${detail}</p></main></html>
 `
 
 /** With the seconds to wait. The last one is kept: who asks again within the second is told the same. */

@@ -30,12 +30,13 @@ input,button{box-sizing:border-box;font:inherit;width:100%;min-height:2.9rem;bor
 input{border:1px solid #767676;padding:.4rem .7rem;background:#fff;color:#222}
 input[aria-invalid]{border-color:#b3261e}
 button{border:1px solid transparent;background:#1d4ed8;color:#fff;font-weight:600;margin-top:1rem;cursor:pointer}
-:focus-visible{outline:3px solid #60a5fa;outline-offset:2px}
+:focus-visible{outline:3px solid #1d4ed8;outline-offset:2px}
 #wrong{color:#b3261e;margin:.4rem 0 0}
 @media(prefers-color-scheme:dark){
 body{background:#111;color:#ddd}
 input{background:#1c1c1c;color:#eee;border-color:#8a8a8a}
 input[aria-invalid]{border-color:#f2b8b5}
+:focus-visible{outline-color:#60a5fa}
 #wrong{color:#f2b8b5}
 }
 </style>

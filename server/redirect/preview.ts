@@ -13,11 +13,11 @@ export function previewPage(shortUrl: string, url: string): Page {
   const text = `<!doctype html>
 <html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <title>Where this short link leads</title>
-${styleOf(`h1{font-size:1.5rem;line-height:1.3}h1,p{overflow-wrap:anywhere}a{color:#0645ad}
+${styleOf(`h1,p{overflow-wrap:anywhere}a{color:#0645ad}
 @media(prefers-color-scheme:dark){a{color:#8ab4f8}}`)}
-<h1>This link leads to ${host}</h1>
+<main><h1>This link leads to ${host}</h1>
 <p>${escaped(shortUrl)} leads to:</p>
-<p><a href="${escaped(url)}" rel="nofollow noopener noreferrer">${escaped(url)}</a></p></html>
+<p><a href="${escaped(url)}" rel="nofollow noopener noreferrer">${escaped(url)}</a></p></main></html>
 `
   return new Page(200, () => [
     {
