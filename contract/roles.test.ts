@@ -21,6 +21,7 @@ const table: Readonly<Record<Role | 'nothing', readonly string[]>> = {
     'GET /tenants/{id}/keys',
     'GET /tenants/{id}/keys/{keyId}',
     'DELETE /tenants/{id}/keys/{keyId}',
+    'GET /audit',
   ],
   owner: [
     ...['POST /tenants', 'GET /tenants', 'GET /tenants/{id}', 'PATCH /tenants/{id}', 'DELETE /tenants/{id}'],

@@ -3,6 +3,7 @@
 import { createAnswers } from './api/answers.ts'
 import { sealedCursors } from './api/cursors.ts'
 import { apiRouter, createApi } from './api/router.ts'
+import { auditRoutes } from './audit/api.ts'
 import { preparation } from './boot.ts'
 import { Clicks } from './clicks/clicks.ts'
 import { Popularity } from './clicks/popularity.ts'
@@ -244,6 +245,7 @@ async function compose(config: Config, deps: AppDeps, acquired: AsyncDisposableS
     sites.identify(proofsBy(salt))
     const sql = databases.api
     const { announcer } = coherence
+    const cursors = sealedCursors(salt)
     const links = linkRoutes({
       db: sql,
       preparation,
@@ -253,8 +255,9 @@ async function compose(config: Config, deps: AppDeps, acquired: AsyncDisposableS
       prepareMs: config.apiDbTimeoutMs,
       names,
       leash: createLeash(sql),
-      cursors: sealedCursors(salt),
+      cursors,
     })
+    const audit = auditRoutes({ sql, names, cursors })
     const cache = cacheRoutes({ sql, truth, announcer, names, peek: tier1.peek, shared, config })
     const onTooMany = (): void => metrics.rateLimited.inc({ tier: 'address' })
     const authenticate = authenticator(sql, onTooMany)
@@ -271,7 +274,15 @@ async function compose(config: Config, deps: AppDeps, acquired: AsyncDisposableS
         authenticate,
         sessions,
         answers,
-        routes: [...links, ...hits.routes, ...tenants.routes, ...sessions.routes, ...domains.routes, ...cache],
+        routes: [
+          ...links,
+          ...hits.routes,
+          ...tenants.routes,
+          ...sessions.routes,
+          ...domains.routes,
+          ...audit,
+          ...cache,
+        ],
       }),
     )
   })

@@ -346,6 +346,12 @@ export const limits = {
   sessionIdleHours: 8,
   sessionDays: 7,
   sessionsPerKey: 50,
+  /** Days that an entry of the audit log is kept, and the address in it; characters of what a field was and is. */
+  auditDays: 400,
+  auditAddressDays: 30,
+  auditChars: 2048,
+  /** Entries that are read at a time for an answer of lines. */
+  auditPage: 500,
   /** Hours that an Idempotency-Key is remembered. */
   idempotencyHours: 24,
   /** Links in one page of a list. */

@@ -32,7 +32,7 @@ export const apiOf =
       ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
       ...headers,
     })
-    const isJson = String(answer.headers['content-type']).includes('json')
+    const isJson = /\bjson\b/.test(String(answer.headers['content-type']))
     const told = { ...answer, body: isJson && answer.text !== '' ? (JSON.parse(answer.text) as ApiAnswer['body']) : {} }
     checkAnswer(method, path, told)
     return told

@@ -1,6 +1,7 @@
 // Every operation of the API, and whether an answer is one that its operation declares.
 import { isDeepStrictEqual } from 'node:util'
 import { problemsOf, type Operation } from '../server/api/operation.ts'
+import { listAudit } from '../server/audit/operations.ts'
 import { invalidateCache, readCache } from '../server/coherence/api.ts'
 import * as domains from '../server/domains/operations.ts'
 import { statusOf } from '../server/errors.ts'
@@ -18,6 +19,7 @@ export const operations: readonly Operation[] = [
   ...Object.values(domains),
   ...[readLimits, readTenantLimits, syncQuota, syncQuotas],
   ...Object.values(sessions),
+  listAudit,
   ...[readCache, invalidateCache],
 ]
 
@@ -60,7 +62,9 @@ export function checkAnswer(method: string, path: string, answer: ApiAnswer): vo
     if (!isDeepStrictEqual(found.toSorted(), declared.toSorted())) wrong(`these headers (${found.join(', ')})`)
     const { schema } = operation.answer
     if (!schema) return void (answer.text === '' || wrong('a body'))
-    if (!String(headers['content-type']).startsWith('application/json')) wrong('this type')
+    const type = String(headers['content-type'])
+    if (operation.answer.lines && type.startsWith('application/x-ndjson')) return
+    if (!type.startsWith('application/json')) wrong('this type')
     const parsed = schema.safeParse(body)
     if (!parsed.success)
       wrong(`this form (${parsed.error.issues[0]?.path.join('.')} ${parsed.error.issues[0]?.message})`)

@@ -1,6 +1,28 @@
 // The types of the API, made from its description by npm run -s client. Long because all of it is here.
 
 export interface paths {
+  '/audit': {
+    parameters: {
+      query?: never
+      header?: never
+      path?: never
+      cookie?: never
+    }
+    /**
+     * Who did what
+     * @description The newest first, for 400 days. An admin sees what was done in its tenant, the owner everything. With `Accept: application/x-ndjson` the answer is all that fits, an entry on each line, without pages; `limit` and `cursor` do not go with it.
+     *
+     *     Needs the role `admin`.
+     */
+    get: operations['listAudit']
+    put?: never
+    post?: never
+    delete?: never
+    options?: never
+    head?: never
+    patch?: never
+    trace?: never
+  }
   '/cache/{code}': {
     parameters: {
       query?: never
@@ -535,6 +557,62 @@ export interface paths {
 export type webhooks = Record<string, never>
 export interface components {
   schemas: {
+    AuditEntry: {
+      /**
+       * @description The name of the operation, as here.
+       * @example changeLink
+       */
+      action: string
+      /** @description From where, for 30 days. The owner's is shown to the owner. */
+      address: string | null
+      /**
+       * Format: date-time
+       * @example 2030-01-31T12:00:00.000Z
+       */
+      at: string
+      by: {
+        id: string
+        /** @enum {string} */
+        kind: 'owner' | 'key' | 'member'
+        name: string
+        /** @description null: by a key itself. */
+        sessionId: string | null
+        /**
+         * @description The id of a tenant.
+         * @example acme
+         */
+        tenant: string
+      }
+      /** @description What each field was and is; long ones are cut at 2048 characters. Never a password or a key. */
+      changes: {
+        [key: string]: {
+          after?: unknown
+          before?: unknown
+        }
+      } | null
+      id: string
+      /** @description What it was done to; of a link its code. */
+      target: {
+        /**
+         * @description The host of its domain; null: the default one, of PUBLIC_URL.
+         * @example go.example.com
+         */
+        domain: string | null
+        id: string
+        /** @enum {string} */
+        kind: 'link' | 'tag' | 'domain' | 'tenant' | 'key' | 'member' | 'session' | 'import'
+      }
+      /**
+       * @description In whose log it stands.
+       * @example acme
+       */
+      tenant: string
+    }
+    AuditPage: {
+      items: components['schemas']['AuditEntry'][]
+      /** @description Where the next page begins; null on the last one. */
+      nextCursor: string | null
+    }
     Caches: {
       /**
        * @description The part of the short URL behind the slash.
@@ -1241,6 +1319,126 @@ export interface components {
 }
 export type $defs = Record<string, never>
 export interface operations {
+  listAudit: {
+    parameters: {
+      query?: {
+        /** @description Of this link only. */
+        code?: string
+        /** @description `nextCursor` of the page before. It fits its own list only. */
+        cursor?: string
+        domain?: string
+        /** @description How many items a page has at most. */
+        limit?: number
+        /** @description In this tenant's log. */
+        tenant?: string
+      }
+      header?: never
+      path?: never
+      cookie?: never
+    }
+    requestBody?: never
+    responses: {
+      /** @description A page of the log. */
+      200: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/json': components['schemas']['AuditPage']
+          'application/x-ndjson': string
+        }
+      }
+      /** @description `invalid`: The request is not valid. */
+      400: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'invalid'
+          }
+        }
+      }
+      /** @description `unauthorized`: A valid API key is needed. */
+      401: {
+        headers: {
+          'WWW-Authenticate': components['headers']['WWW-Authenticate']
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'unauthorized'
+          }
+        }
+      }
+      /** @description `forbidden`: This key may not do that. */
+      403: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'forbidden'
+          }
+        }
+      }
+      /** @description `not_found`: There is nothing here. */
+      404: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'not_found'
+          }
+        }
+      }
+      /** @description `rate_limited`: Too many requests. */
+      429: {
+        headers: {
+          RateLimit: components['headers']['RateLimit']
+          'RateLimit-Policy': components['headers']['RateLimit-Policy']
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'rate_limited'
+          }
+        }
+      }
+      /** @description `internal`: Something went wrong. */
+      500: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'internal'
+          }
+        }
+      }
+      /** @description `unavailable`: Temporarily unavailable. */
+      503: {
+        headers: {
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'unavailable'
+          }
+        }
+      }
+    }
+  }
   readCache: {
     parameters: {
       query?: {

@@ -110,10 +110,17 @@ function refusals(operation: Operation): Record<string, ZodOpenApiResponseObject
   )
 }
 
-const answered = ({ headers = [], schema }: Operation['answer'], what: string) => ({
+const answered = ({ headers = [], schema, lines }: Operation['answer'], what: string) => ({
   description: what,
   ...headersNamed(headers),
-  ...(schema ? { content: { 'application/json': { schema } } } : {}),
+  ...(schema
+    ? {
+        content: {
+          'application/json': { schema },
+          ...(lines ? { 'application/x-ndjson': { schema: { type: 'string' as const } } } : {}),
+        },
+      }
+    : {}),
 })
 
 function described(operation: Operation): ZodOpenApiOperationObject {

@@ -17,12 +17,25 @@ export const covers = (role: Role, needed: Needs): boolean =>
 export interface Caller {
   readonly tenant: string
   readonly role: Role
-  /** Of the key that it comes with, or that its session has come from. */
-  readonly keyId: string
-  readonly keyName: string
+  /** Who it is: a key, which it comes with or which its session has come from, or a member. */
+  readonly kind: 'key' | 'member'
+  readonly id: string
+  readonly name: string
   readonly sessionId?: string
   /** The owner may see and change every tenant's links. */
   readonly isOwner: boolean
+}
+
+/** What is asked, and from where. */
+export interface Origin {
+  /** The operation's id. */
+  readonly action: string
+  readonly address: string
+}
+
+/** Who does what from where, for the audit log. */
+export interface By extends Origin {
+  readonly caller: Caller
 }
 
 /** In the order in which the description has them. */
@@ -34,6 +47,7 @@ export const groups = {
   Tenants: 'Teams on this server, each with links, keys and limits of its own.',
   Keys: 'The keys of a tenant. A key is shown once, when it is made; the server keeps its hash.',
   Sessions: 'Sign-in for browsers: a key is exchanged for a cookie.',
+  Audit: 'Who did what, when and from where.',
   Cache: 'For the owner, when a redirect looks wrong: what each cache holds, and how to make all of them ask anew.',
 } as const
 
@@ -61,6 +75,8 @@ export interface Operation {
     readonly orThere?: { readonly status: 200; readonly what: string }
     /** Absent: the answer has no body. */
     readonly schema?: z.ZodType
+    /** Who asks for `application/x-ndjson` gets lines instead. */
+    readonly lines?: true
     readonly headers?: readonly ('ETag' | 'Location' | 'Set-Cookie')[]
   }
   /** What is refused besides that which is refused everywhere (`problemsOf`). */
@@ -90,6 +106,9 @@ export interface Asked<O extends Operation = Operation> {
   readonly caller: O['needs'] extends 'nothing' ? undefined : Caller
   /** Of who asks, or the part of it that one subscriber has. */
   readonly address: () => string
+  readonly origin: Origin
+  /** Who asks, for the audit log. */
+  readonly by: O['needs'] extends 'nothing' ? undefined : By
   readonly params: Parsed<O['params']>
   readonly query: Parsed<O['query']>
   readonly body: O['body'] extends { schema: infer S } ? Parsed<S> : undefined
@@ -103,13 +122,18 @@ export interface Reply<Body = unknown> {
   readonly headers?: Readonly<Record<string, string>>
 }
 
+/** Each is a line of JSON. Asked for as the client takes them. */
+export interface Lines {
+  readonly lines: AsyncIterable<unknown>
+}
+
 type ReplyTo<O extends Operation> = O['answer'] extends { schema: infer S extends z.ZodType }
-  ? Reply<z.input<S>> & { readonly body: z.input<S> }
+  ? (Reply<z.input<S>> & { readonly body: z.input<S> }) | (O['answer'] extends { lines: true } ? Lines : never)
   : Omit<Reply, 'body'> | undefined
 
 export interface Route {
   readonly operation: Operation
-  readonly handle: (asked: Asked) => Promise<Reply | undefined>
+  readonly handle: (asked: Asked) => Promise<Reply | Lines | undefined>
 }
 
 export const route = <O extends Operation>(operation: O, handle: (asked: Asked<O>) => Promise<ReplyTo<O>>): Route => ({

@@ -11,7 +11,16 @@ import { sparing, type Lines } from '../telemetry/sparing.ts'
 import type { Authenticate } from '../tenants/keys.ts'
 import type { Answers } from './answers.ts'
 import { descriptionRouter } from './description.ts'
-import { jsonBody, methodNotAllowed, notFound, parseRequest, problemHandler, sendJson, sendNothing } from './http.ts'
+import {
+  jsonBody,
+  methodNotAllowed,
+  notFound,
+  parseRequest,
+  problemHandler,
+  sendJson,
+  sendLines,
+  sendNothing,
+} from './http.ts'
 import { bodyTypes, covers, type Caller, type Operation, type Route } from './operation.ts'
 
 interface ApiDeps {
@@ -34,7 +43,9 @@ export function apiRouter({ trustProxy }: Pick<Config, 'trustProxy'>, deps: ApiD
   })
   router.use((request, response, next) => {
     const said = request.headers['x-forwarded-for']?.toString()
-    response.locals['address'] = () => subscriberOf(clientAddress(request.socket.remoteAddress, said, trustProxy))
+    const whole = (): string => clientAddress(request.socket.remoteAddress, said, trustProxy)
+    response.locals['wholeAddress'] = whole
+    response.locals['address'] = () => subscriberOf(whole())
     next()
   })
   for (const route of routes) {
@@ -96,12 +107,20 @@ const handlersOf = ({ operation, handle }: Route): RequestHandler[] => [
   ...(operation.body ? jsonBody(bodyTypes(operation)) : []),
   async (request, response) => {
     const from = { caller: callerOf(response), address: addressOf(response), request }
-    const asked = { ...from, ...parseRequest(operation, request) }
+    const asked = { ...from, ...originOf(operation, response), ...parseRequest(operation, request) }
     const reply = await handle(asked as Parameters<Route['handle']>[0])
-    if (operation.answer.schema === undefined) sendNothing(response, reply?.headers)
+    if (reply && 'lines' in reply) await sendLines(response, reply.lines)
+    else if (operation.answer.schema === undefined) sendNothing(response, reply?.headers)
     else sendJson(response, reply?.status ?? operation.answer.status, reply?.body, reply?.headers)
   },
 ]
+
+/** For the audit log, which has the whole address. */
+function originOf({ id: action }: Operation, response: Response) {
+  const caller = callerOf(response) as Caller | undefined
+  const origin = { action, address: (response.locals['wholeAddress'] as (() => string) | undefined)?.() ?? '' }
+  return { origin, by: caller && { ...origin, caller } }
+}
 
 function refuseOthers({ needs }: Operation, { role }: Caller): void {
   if (covers(role, needs)) return

@@ -1,5 +1,7 @@
 // Domains, which the owner makes.
 import { route, type Route } from '../api/operation.ts'
+import { changesOf, type Changes } from '../audit/changes.ts'
+import { note, type Noted } from '../audit/store.ts'
 import { limits } from '../config.ts'
 import { pause } from '../connections/deadline.ts'
 import type { Postgres, Sql } from '../connections/postgres.ts'
@@ -11,6 +13,7 @@ import type { DomainShown } from './operations.ts'
 import {
   insertDomain,
   listDomains,
+  lockDomain,
   NoSuchTenant,
   patchDomain,
   readDomain,
@@ -40,12 +43,17 @@ export const domainRoutes = ({ sql, names, heardMs, parseTarget }: DomainsApiDep
     return { rootUrl: parsed('rootUrl'), notFoundUrl: parsed('notFoundUrl') }
   }
   return [
-    route(operations.create, async ({ body: { host, tenants = [], ...rest } }) => {
+    route(operations.create, async ({ by, body: { host, tenants = [], ...rest } }) => {
       if (host === hostSaid(names.hosts()[0] ?? '')) {
         throw invalid('host', 'host is that of PUBLIC_URL, which is the default domain: choose another one.')
       }
       const { rootUrl = null, notFoundUrl = null } = targets(host, rest)
-      const outcome = await inTransaction(sql, (sql) => insertDomain(sql, { host, tenants, rootUrl, notFoundUrl }))
+      const given = { host, tenants, rootUrl, notFoundUrl }
+      const outcome = await inTransaction(sql, async (sql) => {
+        const outcome = await insertDomain(sql, given)
+        if (outcome === 'made') note(sql, by, ofDomain(host, changesOf({ after: given })))
+        return outcome
+      })
       if (outcome === 'taken') throw conflict(`There is a domain ${host}: change it, or remove it first.`)
       if (outcome === 'full') {
         throw conflict(`There are ${limits.domains} domains, with those that were removed: there cannot be more.`)
@@ -56,19 +64,37 @@ export const domainRoutes = ({ sql, names, heardMs, parseTarget }: DomainsApiDep
     }),
     route(operations.list, async () => ({ body: { items: (await listDomains(sql)).map(present) } })),
     route(operations.read, async ({ params: { host } }) => ({ body: present(await existing(sql, host)) })),
-    route(operations.change, async ({ params: { host }, body: { tenants, ...rest } }) => {
+    route(operations.change, async ({ by, params: { host }, body: { tenants, ...rest } }) => {
       const patch = { ...targets(host, rest), ...(tenants && { tenants }) }
-      if (!(await inTransaction(sql, (sql) => patchDomain(sql, host, patch)))) throw noDomain(host)
-      return { body: present(await existing(sql, host)) }
+      const body = await inTransaction(sql, async (sql) => {
+        const was = await lockDomain(sql, host)
+        if (!was || !(await patchDomain(sql, host, patch))) throw noDomain(host)
+        const after = present(await existing(sql, host))
+        note(sql, by, ofDomain(host, changesOf({ before: present(was), after })))
+        return after
+      })
+      return { body }
     }),
-    route(operations.remove, async ({ params: { host } }) => {
-      const outcome = await sql.transaction((sql) => removeDomain(sql, host))
+    route(operations.remove, async ({ by, params: { host } }) => {
+      const outcome = await sql.transaction(async (sql) => {
+        const outcome = await removeDomain(sql, host)
+        if (outcome === 'removed') note(sql, by, ofDomain(host))
+        return outcome
+      })
       if (outcome === 'unknown') throw noDomain(host)
       if (outcome === 'has_links') throw conflict(`The domain ${host} has links: delete them first.`)
       return undefined
     }),
   ]
 }
+
+/** They are the owner's. */
+const ofDomain = (host: string, changes?: Changes): Noted => ({
+  tenant: 'owner',
+  kind: 'domain',
+  target: host,
+  changes,
+})
 
 async function inTransaction<T>(db: Postgres, work: (sql: Sql) => Promise<T>): Promise<T> {
   try {

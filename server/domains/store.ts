@@ -39,6 +39,12 @@ export async function readDomain(sql: Sql, host: string): Promise<DomainRow | un
   return row
 }
 
+/** In a transaction: as it is until this transaction changes it. */
+export async function lockDomain(sql: Sql, host: string): Promise<DomainRow | undefined> {
+  await sql.query('select from domains where host = $1 for no key update', [host])
+  return readDomain(sql, host)
+}
+
 export type DomainGiven = Pick<DomainRow, 'host' | 'rootUrl' | 'notFoundUrl' | 'tenants'>
 
 /** In a transaction. A host that was removed may come back; whatever was made of it is new. */

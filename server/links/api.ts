@@ -41,7 +41,7 @@ export function linkRoutes(deps: LinksApiDeps): Route[] {
     headers: { Location: names.pathOf(codeAt(link.domain, link.code as Code)), ETag: etagOf(link) },
   })
   return [
-    route(operations.create, async ({ caller, query, body, request }) => {
+    route(operations.create, async ({ caller, by, query, body, request }) => {
       const { tenant } = caller
       const terms = await tierOf(deps, tenant)
       const domain = names.hostOf(body.domain)
@@ -74,12 +74,13 @@ export function linkRoutes(deps: LinksApiDeps): Route[] {
           title: body.title ?? null,
           note: body.note ?? null,
           tags: body.tags ?? [],
-          createdBy: caller.keyName,
+          createdBy: caller.name,
         },
         code: body.code === undefined ? undefined : codeAt(domain, parseCustomCode(body.code)),
         domain,
         password: password ?? undefined,
         idempotencyKey: key,
+        by,
         present: shown,
       })
       return made(answer)
@@ -99,7 +100,7 @@ export function linkRoutes(deps: LinksApiDeps): Route[] {
     route(operations.read, async ({ caller, params, query }) =>
       withTag(shown(await existing(names.codeAt(params.code, query.domain), caller))),
     ),
-    route(operations.change, async ({ caller, params, query, body, request }) => {
+    route(operations.change, async ({ caller, by, params, query, body, request }) => {
       const { url, expiredUrl, rules } = body
       const given = {
         ...body,
@@ -110,13 +111,13 @@ export function linkRoutes(deps: LinksApiDeps): Route[] {
       const target = targetOf(names.codeAt(params.code, query.domain), caller, request)
       const row = await asChange(deps, caller.tenant, async () => {
         const { patch, tenant } = await agreed(deps, target, given)
-        return changeLink(deps, target, patch, tenant)
+        return changeLink(deps, target, patch, { tenant, by, present: shown })
       })
       return withTag(shown(row))
     }),
-    route(operations.remove, async ({ caller, params, query, request }) => {
+    route(operations.remove, async ({ caller, by, params, query, request }) => {
       const target = targetOf(names.codeAt(params.code, query.domain), caller, request)
-      await asChange(deps, caller.tenant, () => deleteLink(deps, target))
+      await asChange(deps, caller.tenant, () => deleteLink(deps, target, by))
       return undefined
     }),
     route(operations.listTags, async ({ caller, query: { tenant, limit, cursor } }) => {
@@ -124,13 +125,13 @@ export function linkRoutes(deps: LinksApiDeps): Route[] {
       const { items, next } = await listTags(db, { tenant: tagsOf(caller, tenant), limit, after })
       return { body: { items, nextCursor: next === undefined ? null : toTagCursor(next) } }
     }),
-    route(operations.renameTag, async ({ caller, params: { tag }, query: { tenant }, body: { name } }) => {
+    route(operations.renameTag, async ({ caller, by, params: { tag }, query: { tenant }, body: { name } }) => {
       const whose = tagsOf(caller, tenant)
-      return { body: await asChange(deps, caller.tenant, () => renameTag(db, whose, tag, name)) }
+      return { body: await asChange(deps, caller.tenant, () => renameTag(db, whose, tag, name, by)) }
     }),
-    route(operations.removeTag, async ({ caller, params: { tag }, query: { tenant } }) => {
+    route(operations.removeTag, async ({ caller, by, params: { tag }, query: { tenant } }) => {
       const whose = tagsOf(caller, tenant)
-      await asChange(deps, caller.tenant, () => deleteTag(db, whose, tag))
+      await asChange(deps, caller.tenant, () => deleteTag(db, whose, tag, by))
       return undefined
     }),
     route(operations.readClicks, async ({ caller, params, query }) => {

@@ -1,5 +1,8 @@
 // The steps of a change and of a delete. What is acknowledged is committed; what is committed is announced, first of all to
 // this process.
+import type { By } from '../api/operation.ts'
+import { changesOf } from '../audit/changes.ts'
+import { note } from '../audit/store.ts'
 import type { Announcer, AsOf } from '../coherence/announce.ts'
 import { limits } from '../config.ts'
 import type { Postgres, Sql } from '../connections/postgres.ts'
@@ -13,12 +16,13 @@ import type { Directory } from '../tenants/directory.ts'
 import type { Tiers } from '../tenants/tiers.ts'
 import type { Preparation } from './create-link.ts'
 import type { Revised } from './etag.ts'
-import { keepSecret, leadAfter, patchOf, type SpecialAsked } from './special.ts'
+import { keepSecret, leadAfter, patchOf, shownOf, type SpecialAsked } from './special.ts'
 import {
   changesCore,
   deleteLink as deleteRow,
   patchLink,
   readLink,
+  readLocked,
   toKnown,
   type LinkCore,
   type LinkPatch,
@@ -65,26 +69,49 @@ export interface Target {
 
 export type LinkChange = Omit<LinkPatch, 'rules' | 'hasPassword'> & SpecialAsked
 
-/** `tenant`: whose link it is, where it is given tags. What no redirect depends on is announced to nobody. */
-export async function changeLink(deps: WriteDeps, target: Target, patch: LinkChange, tenant: string): Promise<LinkRow> {
+interface ChangeContext {
+  /** Whose link it is, where it is given tags. */
+  readonly tenant: string
+  readonly by: By
+  /** As the log has it. */
+  readonly present: (row: LinkRow) => object
+}
+
+/** What no redirect depends on is announced to nobody. */
+export async function changeLink(
+  deps: WriteDeps,
+  target: Target,
+  patch: LinkChange,
+  { tenant, by, present }: ChangeContext,
+): Promise<LinkRow> {
   const { code, scope, states } = target
   const { tags, password } = patch
   const passwordHash = typeof password === 'string' ? await deps.hasher.hash(password) : password
   const write = async (sql: Sql): Promise<LinkRow | undefined> => {
     if (tags) void ensureTags(sql, tenant, tags)
+    const wasAsked = readLocked(sql, code, scope)
+    // Who waits for it comes later, or never.
+    wasAsked.catch(() => undefined)
     const lead = await leadAfter(sql, target, { ...patch, passwordHash })
     if (lead === 'no link') return undefined
     const changed = lead === 'same' ? patch : { ...patch, ...patchOf(lead) }
     const row = await patchLink(sql, code, scope, changed, states)
     if (row && lead !== 'same') await keepSecret(sql, row.id, lead, passwordHash)
     if (row && tags) haveAll(tags, row.tags)
+    const was = await wasAsked
+    if (row && was) {
+      const changes = changesOf({ before: present(was), after: present(row) })
+      // That there is another one is all that is said of it.
+      const anew = typeof password === 'string' ? { password: {} } : {}
+      note(sql, by, { tenant: row.tenant, kind: 'link', target: code, changes: { ...changes, ...anew } })
+    }
     return row
   }
   return writeExisting(deps, target, write, changesCore(patch) || password !== undefined)
 }
 
 /** Its place is free again: Redis hears of it, in the generation that the tenant has. */
-export async function deleteLink(deps: WriteDeps, target: Target): Promise<void> {
+export async function deleteLink(deps: WriteDeps, target: Target, by: By): Promise<void> {
   const { code, scope, states } = target
   let owner: Awaited<ReturnType<typeof lockTenantOf>>
   await writeExisting(
@@ -93,6 +120,10 @@ export async function deleteLink(deps: WriteDeps, target: Target): Promise<void>
     async (sql) => {
       const [locked, gone] = await Promise.all([lockTenantOf(sql, code, scope), deleteRow(sql, code, scope, states)])
       owner = locked
+      if (gone) {
+        const changes = changesOf({ before: { url: shownOf(gone).url } })
+        note(sql, by, { tenant: gone.tenant, kind: 'link', target: code, changes })
+      }
       return gone
     },
     true,

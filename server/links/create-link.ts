@@ -7,6 +7,9 @@
 //
 // Each is one round trip, whatever it asks; Postgres has the last word on the place. Attempts count, not successes: what came to
 // nothing goes back, unless it failed by its caller's doing (rate-limit.ts).
+import type { By } from '../api/operation.ts'
+import { changesOf } from '../audit/changes.ts'
+import { note } from '../audit/store.ts'
 import { limits } from '../config.ts'
 import { withDeadline } from '../connections/deadline.ts'
 import { sqlState, type Sql } from '../connections/postgres.ts'
@@ -46,6 +49,8 @@ export interface CreateRequest {
   readonly domain: string | null
   readonly password?: string | undefined
   readonly idempotencyKey: IdempotencyKey | undefined
+  /** For the audit log; undefined: whoever asks writes there himself. */
+  readonly by: By | undefined
   /** What the caller is answered; kept with the idempotency key. */
   readonly present: (row: LinkRow) => LinkShown
 }
@@ -147,7 +152,7 @@ async function inTransaction(deps: WriteDeps, request: CreateRequest, admitted: 
 async function insert(
   deps: WriteDeps,
   sql: Sql,
-  { link, code, domain, idempotencyKey, present }: CreateRequest,
+  { link, code, domain, idempotencyKey, by, present }: CreateRequest,
   { place, limit }: Admitted,
   minting: Minting,
 ): Promise<Created> {
@@ -183,6 +188,7 @@ async function insert(
     if (!hasPlace) await deps.quota.countIn(tenant, place, terms.generation)
   }
   const answer = present(row)
+  if (by) note(sql, by, { tenant, kind: 'link', target: row.code, changes: changesOf({ after: answer }) })
   // Whoever waits for the commit waits for this, too.
   if (idempotencyKey) void rememberAnswer(sql, tenant, idempotencyKey, row, answer)
   return { row, answer, isOneMore: !hasPlace }

@@ -237,6 +237,12 @@ const foundBy = (code: Code, scope: Scope, states?: readonly Revised[]): unknown
 const lock = (sql: Sql, code: Code, scope: Scope): Promise<unknown> =>
   sql.query(`select from links where ${ofScope} for no key update`, [code, scope])
 
+/** In a transaction: as it is until this transaction changes it. */
+export async function readLocked(sql: Sql, code: Code, scope: Scope): Promise<LinkRow | undefined> {
+  const [, row] = await Promise.all([lock(sql, code, scope), readLink(sql, code, scope)])
+  return row
+}
+
 /** In a transaction; all is asked at once. undefined: there is no such link, or not in one of these states. */
 export async function patchLink(
   sql: Sql,

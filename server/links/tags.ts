@@ -1,6 +1,9 @@
 // Tags of a tenant. A link refers to a tag by its id, so a tag is renamed in one row. What a tag is taken off, or merged into another,
 // is done in small steps, each of which holds off who is about to tag a link: so no link is given a tag that is just going.
 // How many links a tag has is its number and the changes of it that are not yet added up (docs/decisions/0041-tag-counts.md).
+import type { By } from '../api/operation.ts'
+import { changesOf } from '../audit/changes.ts'
+import { note } from '../audit/store.ts'
 import type { Step } from '../clicks/history.ts'
 import { limits } from '../config.ts'
 import type { Postgres, Sql } from '../connections/postgres.ts'
@@ -85,6 +88,7 @@ export async function addUpTags(sql: Sql, size: number): Promise<Step> {
 interface Tag {
   readonly id: number
   readonly key: string
+  readonly name: string
 }
 
 const exclusively = <T>(db: Postgres, tenant: string, work: (sql: Sql) => Promise<T>): Promise<T> =>
@@ -95,7 +99,7 @@ const exclusively = <T>(db: Postgres, tenant: string, work: (sql: Sql) => Promis
 
 /** Both, or the first only. */
 async function readTags(sql: Sql, tenant: string, tags: readonly string[]): Promise<(Tag | undefined)[]> {
-  const rows = await sql.query<Tag>('select id, key from tags where tenant = $1 and key = any ($2)', [
+  const rows = await sql.query<Tag>('select id, key, name from tags where tenant = $1 and key = any ($2)', [
     tenant,
     keysOf(tags),
   ])
@@ -105,10 +109,12 @@ async function readTags(sql: Sql, tenant: string, tags: readonly string[]): Prom
 const noTag = (tag: string): QuickLinkError => new QuickLinkError('not_found', `There is no tag ${tag}.`)
 
 /** An existing name merges: links of both have that one then. */
-export async function renameTag(db: Postgres, tenant: string, tag: string, name: string): Promise<TagShown> {
+export async function renameTag(db: Postgres, tenant: string, tag: string, name: string, by: By): Promise<TagShown> {
   const into = await exclusively(db, tenant, async (sql) => {
     const [from, to] = await readTags(sql, tenant, [tag, name])
     if (!from) throw noTag(tag)
+    // With its first step, where it takes several.
+    note(sql, by, { tenant, kind: 'tag', target: from.name, changes: changesOf({ before: from, after: { name } }) })
     if (to && to.id !== from.id) return { from, to }
     await sql.query('update tags set key = $2, name = $3 where id = $1', [from.id, keyOf(name), name])
     return undefined
@@ -122,9 +128,14 @@ export async function renameTag(db: Postgres, tenant: string, tag: string, name:
   return row
 }
 
-export async function deleteTag(db: Postgres, tenant: string, tag: string): Promise<void> {
-  const [found] = await readTags(db, tenant, [tag])
-  if (!found) throw noTag(tag)
+export async function deleteTag(db: Postgres, tenant: string, tag: string, by: By): Promise<void> {
+  const found = await exclusively(db, tenant, async (sql) => {
+    const [found] = await readTags(sql, tenant, [tag])
+    if (!found) throw noTag(tag)
+    // Before its first step: what is taken off its links is never without an entry.
+    note(sql, by, { tenant, kind: 'tag', target: found.name })
+    return found
+  })
   await empty(db, tenant, found.id)
 }
 

@@ -40,6 +40,13 @@ const tasks = {
     `ends_at < now() or used_at < now() - make_interval(hours => $1)`,
     limits.sessionIdleHours,
   ),
+  audit: remove('audit', 'at < now() - make_interval(days => $1)', limits.auditDays),
+  auditAddresses: step(
+    'update audit set address = null',
+    'audit',
+    'address is not null and at < now() - make_interval(days => $1)',
+    limits.auditAddressDays,
+  ),
   deadClicks: removeDeadClicks,
   clickDays: foldIntoDays,
   clickMonths: foldIntoMonths,
@@ -104,8 +111,12 @@ async function* steps(db: Postgres, task: Task): AsyncGenerator<number> {
 const cancelled = '57014'
 
 function remove(table: string, isOld: string, age: number): Task {
+  return step(`delete from ${table}`, table, isOld, age)
+}
+
+function step(does: string, table: string, isOld: string, age: number): Task {
   const text = `with gone as (
-      delete from ${table} where ctid = any (array(
+      ${does} where ctid = any (array(
         select ctid from ${table} where ${isOld} limit $2 for update skip locked
       )) returning 1
     )

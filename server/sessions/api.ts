@@ -1,8 +1,9 @@
 // Sign-in for browsers. A key is exchanged for a session, whose token is in a cookie, and whose SHA-256 is in Postgres.
 import { randomBytes } from 'node:crypto'
-import { route, type Caller, type Route } from '../api/operation.ts'
+import { route, type By, type Caller, type Route } from '../api/operation.ts'
+import { note } from '../audit/store.ts'
 import type { Config } from '../config.ts'
-import type { Sql } from '../connections/postgres.ts'
+import type { Postgres } from '../connections/postgres.ts'
 import { QuickLinkError } from '../errors.ts'
 import { checksumOf, rememberCallers, sha256, type CallerOf, type SecretForm } from '../tenants/callers.ts'
 import { roleWithout, type Authenticate } from '../tenants/keys.ts'
@@ -23,7 +24,7 @@ function formOf(token: string): SecretForm {
 }
 
 interface SessionsDeps {
-  readonly sql: Sql
+  readonly sql: Postgres
   /** By a key. */
   readonly authenticate: Authenticate
   readonly onTooMany: () => void
@@ -46,7 +47,7 @@ export function openSessions({ publicUrl }: Pick<Config, 'publicUrl'>, deps: Ses
     if (!found) return undefined
     const { tenant, keyId, keyName, sessionId } = found
     const role = found.role ?? roleWithout(tenant)
-    return { tenant, role, isOwner: role === 'owner', keyId, keyName, sessionId }
+    return { tenant, role, isOwner: role === 'owner', kind: 'key', id: keyId, name: keyName, sessionId }
   }
   const callerOf = rememberCallers({ formOf, find, onTooMany, nowMs: () => performance.now() })
   return { cookie, callerOf, routes: sessionRoutes({ ...deps, cookie }) }
@@ -56,7 +57,7 @@ type RoutesDeps = Omit<SessionsDeps, 'onTooMany'> & { readonly cookie: SessionCo
 
 export function sessionRoutes({ sql, cookie, authenticate, onRefused }: RoutesDeps): Route[] {
   return [
-    route(operations.signIn, async ({ body, request, address }) => {
+    route(operations.signIn, async ({ body, request, address, origin }) => {
       cookie.refuseWhereUnsafe()
       cookie.refuseOtherSites(request)
       const caller = await authenticate(`Bearer ${body.key}`, address).catch((error: unknown) => {
@@ -66,40 +67,54 @@ export function sessionRoutes({ sql, cookie, authenticate, onRefused }: RoutesDe
       })
       // Who had another session in this browser has it no longer.
       const before = cookie.read(request)
-      if (before !== undefined) await deleteSession(sql, sha256(before))
       const token = newToken()
       const id = `session_${randomBytes(9).toString('base64url')}`
-      const row = await insertSession(sql, { id, tokenHash: sha256(token), keyId: caller.keyId })
+      const row = await sql.transaction(async (sql) => {
+        if (before !== undefined) await deleteSession(sql, sha256(before))
+        const made = await insertSession(sql, { id, tokenHash: sha256(token), keyId: caller.id })
+        note(sql, { ...origin, caller }, { tenant: caller.tenant, kind: 'session', target: id })
+        return made
+      })
       return { body: present(row, caller), headers: { 'Set-Cookie': cookie.write(token) } }
     }),
     route(operations.readSession, async ({ caller }) => {
-      const row = (await listSessions(sql, caller.keyId)).find(({ id }) => id === caller.sessionId)
+      const row = (await listSessions(sql, caller.id)).find(({ id }) => id === caller.sessionId)
       if (!row) throw noSession()
       return { body: present(row, caller) }
     }),
-    route(operations.signOut, async ({ caller: { keyId, sessionId } }) => {
-      if (sessionId === undefined) throw noSession()
-      await deleteSessions(sql, keyId, sessionId)
+    route(operations.signOut, async ({ caller, by }) => {
+      if (caller.sessionId === undefined) throw noSession()
+      await end(sql, by, caller.sessionId)
       return { headers: { 'Set-Cookie': cookie.remove() } }
     }),
     route(operations.listSessions, async ({ caller }) => ({
       body: {
-        items: (await listSessions(sql, caller.keyId)).map((row) => ({
+        items: (await listSessions(sql, caller.id)).map((row) => ({
           ...shown(row),
           current: row.id === caller.sessionId,
         })),
       },
     })),
-    route(operations.endSessions, async ({ caller }) => {
-      await deleteSessions(sql, caller.keyId, null)
+    route(operations.endSessions, async ({ by }) => {
+      await end(sql, by, null)
       return undefined
     }),
-    route(operations.endSession, async ({ caller, params: { id } }) => {
-      if ((await deleteSessions(sql, caller.keyId, id)) > 0) return undefined
+    route(operations.endSession, async ({ by, params: { id } }) => {
+      if (await end(sql, by, id)) return undefined
       throw new QuickLinkError('not_found', `There is no session ${id} of this key.`)
     }),
   ]
 }
+
+/** null: all of whoever asks. Whether there were some. */
+const end = (sql: Postgres, by: By, id: string | null): Promise<boolean> =>
+  sql.transaction(async (sql) => {
+    const { id: whose, kind, tenant } = by.caller
+    const gone = await deleteSessions(sql, whose, id)
+    const all = { tenant, kind, target: whose, changes: { sessions: { before: gone, after: 0 } } }
+    if (gone > 0) note(sql, by, id === null ? all : { tenant, kind: 'session', target: id })
+    return gone > 0
+  })
 
 const noSession = (): QuickLinkError =>
   new QuickLinkError('not_found', 'Nobody is signed in here: this request came with a key, not with a session.')
@@ -111,9 +126,9 @@ const shown = (row: SessionRow) => ({
   endsAt: row.endsAt.toISOString(),
 })
 
-const present = (row: SessionRow, { tenant, role, keyName }: Caller): SessionShown => ({
+const present = (row: SessionRow, { tenant, role, name }: Caller): SessionShown => ({
   ...shown(row),
   tenant,
   role,
-  keyName,
+  keyName: name,
 })

@@ -2,6 +2,8 @@
 import { randomBytes } from 'node:crypto'
 import { isTenantId } from '../api/fields.ts'
 import { covers, route, type Caller, type Role, type Route } from '../api/operation.ts'
+import { changesOf, type Changes } from '../audit/changes.ts'
+import { note, type Noted } from '../audit/store.ts'
 import { limits } from '../config.ts'
 import type { Postgres, Sql } from '../connections/postgres.ts'
 import { invalid, QuickLinkError } from '../errors.ts'
@@ -14,6 +16,7 @@ import {
   insertTenant,
   listKeys,
   listTenants,
+  lockTenant,
   patchTenant,
   readKey,
   readTenant,
@@ -36,11 +39,12 @@ const ownerKeyId = 'owner'
 export const tenantRoutes = (deps: TenantsApiDeps): Route[] => [...ofTenants(deps), ...ofKeys(deps)]
 
 const ofTenants = ({ sql, onChanged }: TenantsApiDeps): Route[] => [
-  route(operations.createTenant, async ({ body }) => {
-    const row = await insertTenant(sql, {
-      ...body,
-      linkQuota: body.linkQuota ?? null,
-      preview: body.preview ?? false,
+  route(operations.createTenant, async ({ by, body }) => {
+    const given = { ...body, linkQuota: body.linkQuota ?? null, preview: body.preview ?? false }
+    const row = await sql.transaction(async (sql) => {
+      const made = await insertTenant(sql, given)
+      if (made) note(sql, by, ofTenant(made.id, changesOf({ after: present(made) })))
+      return made
     })
     if (!row) {
       throw new QuickLinkError('conflict', `The id ${body.id} is taken, or was until lately: choose another one.`, {
@@ -57,18 +61,27 @@ const ofTenants = ({ sql, onChanged }: TenantsApiDeps): Route[] => [
     return { body: { items: page.map(present), nextCursor } }
   }),
   route(operations.read, async ({ params }) => ({ body: present(await existing(sql, params.id)) })),
-  route(operations.change, async ({ params: { id }, body }) => {
+  route(operations.change, async ({ by, params: { id }, body }) => {
     if (id === ownerTenant && (body.tier ?? 'unlimited') !== 'unlimited') {
       throw new QuickLinkError('conflict', "The owner's tenant stays unlimited.", { members: { field: 'tier' } })
     }
-    const row = await patchTenant(sql, id, body)
+    const row = await sql.transaction(async (sql) => {
+      const was = await lockTenant(sql, id)
+      const is = await patchTenant(sql, id, body)
+      if (was && is) note(sql, by, ofTenant(id, changesOf({ before: present(was), after: present(is) })))
+      return is
+    })
     if (!row) throw noTenant(id)
     await onChanged(id)
     return { body: present(row) }
   }),
-  route(operations.remove, async ({ params: { id } }) => {
+  route(operations.remove, async ({ by, params: { id } }) => {
     if (id === ownerTenant) throw new QuickLinkError('conflict', "The owner's tenant cannot be deleted.")
-    const deletion = await sql.transaction((sql) => deleteTenant(sql, id))
+    const deletion = await sql.transaction(async (sql) => {
+      const deletion = await deleteTenant(sql, id)
+      if (deletion === 'deleted') note(sql, by, ofTenant(id))
+      return deletion
+    })
     if (deletion === 'unknown') throw noTenant(id)
     if (deletion === 'has_links') {
       throw new QuickLinkError('conflict', `The tenant ${id} has links: delete them first.`)
@@ -79,30 +92,35 @@ const ofTenants = ({ sql, onChanged }: TenantsApiDeps): Route[] => [
 ]
 
 const ofKeys = ({ sql }: TenantsApiDeps): Route[] => [
-  route(operations.createKey, async ({ caller, params: { id: tenant }, body: { name, expiresAt = null, role } }) => {
-    mayManageKeysOf(tenant, caller)
-    if (role === 'owner' && tenant !== ownerTenant) {
-      throw new QuickLinkError('conflict', 'The role owner is for keys of the tenant owner.', {
-        members: { field: 'role' },
+  route(
+    operations.createKey,
+    async ({ caller, by, params: { id: tenant }, body: { name, expiresAt = null, role } }) => {
+      mayManageKeysOf(tenant, caller)
+      if (role === 'owner' && tenant !== ownerTenant) {
+        throw new QuickLinkError('conflict', 'The role owner is for keys of the tenant owner.', {
+          members: { field: 'role' },
+        })
+      }
+      const usual = roleWithout(tenant)
+      mayGive(role ?? usual, caller)
+      // What is usual is not written down: servers from before there were roles know those keys, too.
+      const given = role === undefined || role === usual ? null : role
+      const key = generateKey()
+      const id = `key_${randomBytes(9).toString('base64url')}`
+      const hash = given === null ? hashKey(key) : hashWithRole(key)
+      const row = await sql.transaction(async (sql) => {
+        const made = await insertKey(sql, { id, tenant, name, hash, expiresAt, role: given })
+        const changes = made && changesOf({ after: presentKey(made, tenant) })
+        if (made) note(sql, by, { tenant, kind: 'key', target: id, changes })
+        return made
       })
-    }
-    const usual = roleWithout(tenant)
-    mayGive(role ?? usual, caller)
-    // What is usual is not written down: servers from before there were roles know those keys, too.
-    const given = role === undefined || role === usual ? null : role
-    const key = generateKey()
-    const id = `key_${randomBytes(9).toString('base64url')}`
-    const row = await insertKey(sql, {
-      id,
-      tenant,
-      name,
-      hash: given === null ? hashKey(key) : hashWithRole(key),
-      expiresAt,
-      role: given,
-    })
-    if (!row) throw tooManyKeys(await existing(sql, tenant))
-    return { body: { ...presentKey(row, tenant), key }, headers: { Location: `/api/v1/tenants/${tenant}/keys/${id}` } }
-  }),
+      if (!row) throw tooManyKeys(await existing(sql, tenant))
+      return {
+        body: { ...presentKey(row, tenant), key },
+        headers: { Location: `/api/v1/tenants/${tenant}/keys/${id}` },
+      }
+    },
+  ),
   route(operations.listKeys, async ({ caller, params }) => {
     mayManageKeysOf(params.id, caller)
     const { id } = await existing(sql, params.id)
@@ -115,7 +133,7 @@ const ofKeys = ({ sql }: TenantsApiDeps): Route[] => [
     if (body.revokedAt !== null) throw noKey(id, keyId)
     return { body }
   }),
-  route(operations.revokeKey, async ({ caller, params: { id, keyId } }) => {
+  route(operations.revokeKey, async ({ caller, by, params: { id, keyId } }) => {
     mayManageKeysOf(id, caller)
     if (id === ownerTenant && keyId === ownerKeyId) {
       const how = 'This key cannot be revoked: to replace it, start QuickLink with a new OWNER_KEY.'
@@ -123,10 +141,17 @@ const ofKeys = ({ sql }: TenantsApiDeps): Route[] => [
     }
     const { role } = await existingKey(sql, id, keyId)
     mayGive(role, caller)
-    if (!(await revokeKey(sql, id, keyId))) throw noKey(id, keyId)
+    await sql.transaction(async (sql) => {
+      const gone = await revokeKey(sql, id, keyId)
+      if (!gone) throw noKey(id, keyId)
+      note(sql, by, { tenant: id, kind: 'key', target: keyId, changes: changesOf({ before: { name: gone.name } }) })
+    })
     return undefined
   }),
 ]
+
+/** Of itself, in its own log. */
+const ofTenant = (id: string, changes?: Changes): Noted => ({ tenant: id, kind: 'tenant', target: id, changes })
 
 const toCursor = (last: string): string => Buffer.from(`tenant:${last}`).toString('base64url')
 

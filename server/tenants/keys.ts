@@ -61,9 +61,9 @@ async function lookUp(db: Sql, hashes: readonly Buffer[]): Promise<Caller | unde
   )
   // The index has compared already, but not in constant time; what it could leak is a hash, not a key.
   if (!found || !hashes.some((hash) => timingSafeEqual(found.key_hash, hash))) return undefined
-  const { tenant, id: keyId, name: keyName } = found
+  const { tenant, id, name } = found
   const role = found.role ?? roleWithout(tenant)
-  return { tenant, role, isOwner: role === 'owner', keyId, keyName }
+  return { tenant, role, isOwner: role === 'owner', kind: 'key', id, name }
 }
 
 const unauthorized = (): QuickLinkError =>

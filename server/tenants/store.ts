@@ -39,6 +39,15 @@ export async function readTenant(sql: Sql, id: string): Promise<TenantRow | unde
   return row
 }
 
+/** In a transaction: as it is until this transaction changes it. */
+export async function lockTenant(sql: Sql, id: string): Promise<TenantRow | undefined> {
+  const [row] = await sql.query<TenantRow>(
+    `select ${columns} from tenants where id = $1 and deleted_at is null for no key update`,
+    [id],
+  )
+  return row
+}
+
 export const listTenants = (sql: Sql, after: string, limit: number): Promise<TenantRow[]> =>
   sql.query(`select ${columns} from tenants where id > $1 and deleted_at is null order by id limit $2`, [after, limit])
 
