@@ -1,6 +1,7 @@
 import type { Router } from 'express'
 import { expect, test } from 'vitest'
 import { operations } from '../../testing/operations.ts'
+import { auditRoutes } from '../audit/api.ts'
 import { cacheRoutes } from '../coherence/api.ts'
 import { domainRoutes } from '../domains/api.ts'
 import { hitRoutes } from '../hits/api.ts'
@@ -13,9 +14,16 @@ import { routerOf } from './router.ts'
 
 /** Their handlers are not asked. */
 const nothing = {} as never
-const routes = [linkRoutes, hitRoutes, usageRoutes, tenantRoutes, sessionRoutes, domainRoutes, cacheRoutes].flatMap(
-  (routesOf) => routesOf(nothing),
-)
+const routes = [
+  linkRoutes,
+  hitRoutes,
+  usageRoutes,
+  tenantRoutes,
+  sessionRoutes,
+  domainRoutes,
+  auditRoutes,
+  cacheRoutes,
+].flatMap((routesOf) => routesOf(nothing))
 
 /** `GET /links/{code}`, of every layer that answers something. */
 function walk(router: Router): string[] {
