@@ -30,6 +30,8 @@ const change = fc.record({
     'create',
     'expire',
     'schedule',
+    'guide',
+    'protect',
     'rollback',
     'gone',
     'bulk',
@@ -271,6 +273,8 @@ describe('coherence, as a model', () => {
     ['the look at which database it is', { vouchAnyDatabase: true }, only(undone)],
     ['what a long list takes from tier 1', { longListIsNothing: true }, only(changes('update', 'bulk'))],
     ['the look at where Redis stands', { freshenAnyCursor: true }, only(resurrection)],
+    ['the mark of a special link in Redis', { unmarked: true }, script],
+    ['the domain in the key of a link', { keyBySlug: true }, script],
   ])('finds the bug when %s is taken out', { timeout: 600_000 }, async (_, flaws, scripts) => {
     expect((await lookFor(scripts, flaws, 10 * runs)).failed).toBe(true)
     // The script alone finds nothing: it is the flaw.

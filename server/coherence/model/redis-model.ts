@@ -1,7 +1,8 @@
 // Redis as coherence sees it: a few keys, one script, and everything that can happen to a server and to a connection.
-// That the script here and the Lua one do the same is a property tested on a real Redis (set-if-not-older.integration).
-import { absent, isLink, type Code, type Known } from '../../link.ts'
-import type { Read } from '../schema.ts'
+// That the script here and the Lua one do the same is a property tested on a real Redis (set-if-not-older.integration). What is read
+// has been a value, as the schema writes it.
+import { absent, isLink, slugOf, type Code, type Known } from '../../link.ts'
+import { decode, encode, type Read } from '../schema.ts'
 import type { Entry, SharedCache } from '../shared-cache.ts'
 import type { VirtualTime } from '../../../testing/virtual-time.ts'
 
@@ -10,6 +11,10 @@ export interface Flaws {
   readonly noVersionCheck?: boolean
   /** Writes do not look at the cursor: a reader's copy lands however old it is. */
   readonly noGuard?: boolean
+  /** A value does not say that its link is special. */
+  readonly unmarked?: boolean
+  /** Links of two domains have one key, where they have one name. */
+  readonly keyBySlug?: boolean
 }
 
 export interface Keys {
@@ -36,7 +41,8 @@ export function setIfNotOlder(
   onLowered: (code: Code) => void = () => undefined,
 ): 'written' | 'moved' {
   if (keys.cursor !== from && !flaws.noGuard) return 'moved'
-  for (const { code, known } of entries) {
+  for (const { code: named, known } of entries) {
+    const code = keyOf(named, flaws)
     const held = keys.links.get(code)
     if (how === 'put' && !isLink(known) && known.version === 0) {
       if (!held) keys.hints.add(code)
@@ -51,6 +57,15 @@ export function setIfNotOlder(
   }
   if (to !== null) keys.cursor = to
   return 'written'
+}
+
+const keyOf = (code: Code, { keyBySlug }: Flaws): Code => (keyBySlug ? slugOf(code) : code)
+
+function valueOf(code: Code, known: Known, { unmarked }: Flaws): Known | undefined {
+  const said = decode(code, encode(known, 0))?.known
+  if (!said || !isLink(said) || !unmarked) return said
+  const { special: _, ...plain } = said
+  return plain
 }
 
 export function forgetCodes(keys: Keys, codes: readonly Code[]): void {
@@ -111,8 +126,10 @@ export class RedisClient implements SharedCache {
 
   async read(codes: readonly Code[]): Promise<(Read | undefined)[]> {
     const [cursor, held] = await this.#send(({ cursor, links, hints }) => {
-      const each = codes.map((code): Read | undefined => {
-        const known = links.get(code)
+      const each = codes.map((named): Read | undefined => {
+        const code = keyOf(named, this.#flaws)
+        const held = links.get(code)
+        const known = held && valueOf(named, held, this.#flaws)
         if (known && isLink(known)) hints.delete(code)
         // A run is over before a life is: chance says which copies are near their end.
         if (known) return { known, cachedAtS: this.#time.random() < 0.2 ? 1 : 0, asOf: cursor }

@@ -1,8 +1,9 @@
 // Long because what happens to the world and who judges it are read together.
 // Three processes with two Redis servers, one without, one Postgres, and a script of what happens to them. The processes run
 // the real code (process.ts); only what is behind the connections is modelled.
-import { absent, isLink, type Answer, type Code, type Known } from '../../link.ts'
+import { absent, agree, isLink, type Answer, type Code, type Known, type Link } from '../../link.ts'
 import type { Found } from '../../redirect/resolve.ts'
+import { firstThatFits } from '../../redirect/rules.ts'
 import { PostgresModel, type Make, type State } from './postgres-model.ts'
 import { freshMs, replyMs, settings, startProcess, type Flaws, type Process } from './process.ts'
 import { RedisServer } from './redis-model.ts'
@@ -12,7 +13,7 @@ import { epochMs, type VirtualTime } from '../../../testing/virtual-time.ts'
 export type Step = { readonly atMs: number; readonly pick: number; readonly which: number } & (
   | {
       readonly what:
-        'update' | 'disable' | 'enable' | 'delete' | 'create' | 'expire' | 'schedule' | 'rollback' | 'gone' | 'bulk'
+        | 'update' | 'disable' | 'enable' | 'delete' | 'create' | 'expire' | 'schedule' | 'guide' | 'protect' | 'rollback' | 'gone' | 'bulk' // prettier-ignore
       readonly openMs: number
     }
   | { readonly what: 'refuse' | 'hole' | 'noPostgres' | 'noPasses'; readonly forMs: number }
@@ -28,14 +29,16 @@ const calmSteps: readonly string[] = [
   'enable',
   'delete',
   'create',
+  'guide',
+  'protect',
   'evict',
   'pushOut',
   'read',
   'noPasses',
 ]
 
-// Two that are always warm in tier 1, and one that is asked for so rarely that only Redis remembers it.
-const codes = ['aaa', 'bbb', 'ccc'] as Code[]
+// Two that are always warm in tier 1, with one name on two domains, and one that is asked for so rarely that only Redis remembers it.
+const codes = ['aaa', 'go.example/aaa', 'ccc'] as Code[]
 const plain = {
   permanent: false,
   startsAtS: null,
@@ -178,12 +181,15 @@ export class World {
     const make: Make = (code, before, version, newId) => {
       if (what === 'gone') return 'gone'
       const url = `https://example.org/${version}`
-      const link = isLink(before) ? { ...before, url, version } : { ...plain, code, id: newId(), url, version }
+      const link: Link = { ...plain, code, id: isLink(before) ? before.id : newId(), url, version }
       const soonS = Math.ceil((epochMs + this.time.nowMs) / 1000) + 1
-      if (what === 'schedule') return { ...link, ...plain, startsAtS: soonS }
+      if (what === 'schedule') return { ...link, startsAtS: soonS }
+      if (what === 'protect') return { ...link, url: '', special: 'password' }
+      // Until then by the rule, and by the url for all others after that.
+      if (what === 'guide') return { ...link, special: [{ when: { beforeS: soonS }, url: `${url}/early` }] }
       const expiredUrl = version % 2 === 0 ? `${url}/over` : null
-      if (what === 'expire') return { ...link, ...plain, expiresAtS: soonS, expiredUrl }
-      return what === 'disable' || what === 'delete' ? absent(version) : { ...link, ...plain }
+      if (what === 'expire') return { ...link, expiresAtS: soonS, expiredUrl }
+      return what === 'disable' || what === 'delete' ? absent(version) : link
     }
     const changed = what === 'bulk' ? [...codes, ...fillers] : [code]
     const states = await this.#postgres.change(changed, make, openMs, what === 'rollback')
@@ -194,7 +200,7 @@ export class World {
         state.learnedMs = this.time.nowMs
         await process.announcer.announce(code, state.known, asOf)
         const held = process.redis?.server.keys.links.get(code)
-        state.isInRedis = held !== undefined && same(held, state.known)
+        state.isInRedis = held !== undefined && agree(held, state.known)
       }
       state.acknowledgedMs = this.time.nowMs
       state.by = by
@@ -331,13 +337,13 @@ export class World {
       for (const code of codes) {
         const truth = this.#postgres.state(code)
         const answer = await this.#sayAtRest(process, code)
-        if (answer === undefined || answer === 'unknown' || !same(answer, truth)) {
+        if (answer === undefined || answer === 'unknown' || !agree(answer, truth)) {
           this.#violated(`at rest, process ${index} says of ${code} ${say(answer)}, Postgres says ${say(truth)}`)
         }
         if (process.redis === undefined) continue
         const { links, hints } = process.redis.server.keys
         const held = links.get(code)
-        if (held && !same(held, truth)) this.#violated(`at rest, Redis holds ${say(held)}, not ${say(truth)}`)
+        if (held && !agree(held, truth)) this.#violated(`at rest, Redis holds ${say(held)}, not ${say(truth)}`)
         if (!held && hints.has(code) && isLink(truth)) this.#violated(`at rest, Redis hides ${code} behind a hint`)
       }
     }
@@ -351,16 +357,22 @@ export class World {
 const knownIn = (found: Found | undefined): Answer | undefined =>
   found === undefined ? undefined : found.copy === 'unknown' ? 'unknown' : found.copy.known
 
-const same = (a: Known, b: Known): boolean =>
-  isLink(a) && isLink(b) ? a.version === b.version && a.url === b.url : isLink(a) === isLink(b)
-
 const say = (known: Known | 'unknown' | undefined): string =>
-  known === undefined || known === 'unknown' ? 'nothing' : `${isLink(known) ? known.url : 'absent'} (v${known.version})`
+  known === undefined || known === 'unknown'
+    ? 'nothing'
+    : `${isLink(known) ? leadOf(known) : 'absent'} (v${known.version})`
 
-/** Where a visitor is led by it at that time. */
+const leadOf = ({ url, special }: Link): string =>
+  special === undefined ? url : special === 'password' ? 'a password' : `${url} by rules`
+
+const nobody = { userAgent: undefined, acceptLanguage: undefined, query: '' }
+
+/** Where a visitor is led by it at that time, or what is asked of him. */
 function leadsTo(known: Known, nowMs: number): string | undefined {
   if (!isLink(known)) return undefined
-  const { startsAtS, expiresAtS, expiredUrl, url } = known
+  const { startsAtS, expiresAtS, expiredUrl, url, special } = known
   if (startsAtS !== null && nowMs < startsAtS * 1000) return undefined
-  return expiresAtS !== null && expiresAtS * 1000 <= nowMs ? (expiredUrl ?? undefined) : url
+  const rule = special === 'password' ? undefined : firstThatFits(special ?? [], nobody, () => nowMs)
+  const led = special === 'password' ? 'a password' : (rule?.url ?? url)
+  return expiresAtS !== null && expiresAtS * 1000 <= nowMs ? (expiredUrl ?? undefined) : led
 }
