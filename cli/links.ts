@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import { every, type Link } from '../clients/typescript/client.ts'
+import { addFilters, filtersIn, type Filters } from './filters.ts'
 import { addFields, fieldsOf, wholeNumber, type Wanted } from './link-fields.ts'
 import { addLookCommands } from './look.ts'
 import { Complaint } from './output.ts'
@@ -7,17 +8,8 @@ import { sessionOf } from './session.ts'
 
 const columns = ['shortUrl', 'url', 'title', 'tags', 'clicks', 'state', 'expiresAt', 'tenant']
 
-interface Filters {
-  readonly search?: string
+interface Listed extends Filters {
   readonly sort?: 'newest'
-  readonly state?: 'active'
-  readonly tag?: string
-  readonly url?: string
-  readonly createdBy?: string
-  readonly createdAfter?: string
-  readonly createdBefore?: string
-  readonly domain?: string
-  readonly tenant?: string
   readonly limit: number
 }
 
@@ -45,29 +37,20 @@ export function addLinkCommands(program: Command): void {
       const link = await say.answer(api.POST('/links', { params: { query }, body }))
       say.made(link, link.shortUrl)
     })
-  links
-    .command('list')
+  addFilters(links.command('list'))
     .description('those that fit all that is said')
-    .option('-q, --search <text>', 'with this in the code, the URL or the title')
     .option('--sort <order>', '`newest`, `oldest`, `updated` or `clicks`', 'newest')
-    .option('--state <state>', '`active`, `scheduled`, `expired` or `disabled`')
-    .option('--tag <name>', 'with this tag')
-    .option('--url <url>', 'that lead exactly there')
-    .option('--created-by <name>', 'made by a key of this name')
-    .option('--created-after <time>', 'then or later')
-    .option('--created-before <time>', 'earlier')
-    .option('--domain <host>', 'of this domain')
-    .option('--tenant <id>', 'of one tenant, for the owner')
     .option('--limit <number>', 'at most so many', wholeNumber, 20)
-    .action(async ({ search: q, limit: most, ...filters }: Filters, command: Command) => {
+    .action(async ({ limit: most, sort, ...wanted }: Listed, command: Command) => {
       const { api, say } = sessionOf(command)
-      const query = { ...filters, ...(q === undefined ? {} : { q }), limit: Math.min(most, 100) }
+      const filters = filtersIn(wanted)
+      const query = { ...filters, ...(sort === undefined ? {} : { sort }), limit: Math.min(most, 100) }
       const found: Link[] = []
       const pages = every((cursor) =>
         say.answer(api.GET('/links', { params: { query: { ...query, ...(cursor === undefined ? {} : { cursor }) } } })),
       )
       for await (const link of pages) if (found.push(link) >= most) break
-      const isAll = Object.keys(filters).length === 1 && q === undefined
+      const isAll = Object.keys(filters).length === 0
       say.rows(found, columns, isAll ? 'There are none. quicklink links create URL makes one.' : 'None fits.')
     })
   withDomain(links.command('show <code>'))

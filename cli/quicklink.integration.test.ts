@@ -122,6 +122,22 @@ test('a list goes over as many pages as it takes', async () => {
   expect((JSON.parse((await ql('--json links list --limit 7')).out) as unknown[]).length).toBe(7)
 })
 
+test('links are exported to the standard output, or to a file that is there when all of it has come', async () => {
+  await ql('links create https://example.org/exported --code exported --tags moving')
+  const { out, err, code } = await ql('export --tag moving')
+  expect([code, err]).toEqual([0, ''])
+  expect(out).toMatch(
+    /^code,domain,[^\n]*\r\nexported,,\S+\/exported,https:\/\/example\.org\/exported,,,moving,[^\n]*\r\n$/,
+  )
+  const file = join(home, 'links.ndjson')
+  expect(await ql(`export --tag moving -o ${file}`)).toMatchObject({ code: 0, err: '', out: `${file} has 1 kB.\n` })
+  expect(JSON.parse(readFileSync(file, 'utf8'))).toMatchObject({ code: 'exported', tags: ['moving'] })
+  expect(JSON.parse((await ql('--json export --tag moving')).out)).toMatchObject({ code: 'exported' })
+  expect(await ql('export --format xml')).toMatchObject({ code: 2, err: '--format must be csv or ndjson.\n' })
+  expect(await ql(`export -o ${home}/none/links.csv`)).toMatchObject({ code: 1, err: `${home}/none/links.csv.part cannot be written (ENOENT).\n` }) // prettier-ignore
+  expect((await ql('export --tenant nobody --state gone')).err).toMatch(/^state must be one of: [^\n]+\n$/)
+})
+
 test('a QR code is shown, or written as an SVG, and PNG is said to be elsewhere', async () => {
   await ql('links create https://example.org/qr --code printed')
   const shown = await ql('links qr printed')

@@ -5,6 +5,7 @@ import { addTagCommands } from './tags.ts'
 import { addKeyCommands, addTenantCommands } from './tenants.ts'
 import { addDoctor } from './doctor.ts'
 import { addDomainCommands } from './domains.ts'
+import { addExport } from './export.ts'
 import { addLinkCommands } from './links.ts'
 import { addLogin } from './login.ts'
 import { completion } from './completion.ts'
@@ -26,6 +27,7 @@ function makeProgram(): Command {
     )
   addLogin(program)
   addLinkCommands(program)
+  addExport(program)
   addTagCommands(program)
   addDomainCommands(program)
   addTenantCommands(program)

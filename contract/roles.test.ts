@@ -8,6 +8,7 @@ const table: Readonly<Record<Role | 'nothing', readonly string[]>> = {
   nothing: ['POST /session'],
   viewer: [
     'GET /links',
+    'GET /links/export',
     'GET /links/{code}',
     'GET /links/{code}/clicks',
     'GET /links/{code}/hits',

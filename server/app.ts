@@ -28,6 +28,7 @@ import { openDomains } from './domains/open.ts'
 import { proofsBy } from './domains/proof.ts'
 import { linkRoutes } from './links/api.ts'
 import { parseDestination } from './links/destination.ts'
+import { createExports } from './links/export.ts'
 import { createLeash } from './links/search.ts'
 import type { App, AppDeps } from './processes/worker.ts'
 import { createGuard } from './passwords/guard.ts'
@@ -256,6 +257,7 @@ async function compose(config: Config, deps: AppDeps, acquired: AsyncDisposableS
       names,
       leash: createLeash(sql),
       cursors,
+      exports: createExports(config, names),
     })
     const audit = auditRoutes({ sql, names, cursors })
     const cache = cacheRoutes({ sql, truth, announcer, names, peek: tier1.peek, shared, config })

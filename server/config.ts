@@ -304,6 +304,17 @@ export const limits = {
   /** Bytes of them, likewise: ten times the largest page, of 100 links with the longest destinations. */
   apiAnswerBytes: 67_108_864,
   apiAnswerBytesPerTenant: 16_777_216,
+  /** Milliseconds that an answer may take which comes bit by bit: what it reads is kept as it was for so long. */
+  streamMs: 1_800_000,
+  /** Exports of links at once, per process, and in all processes: each has a connection to Postgres of its own. */
+  exports: 2,
+  exportsInAll: 4,
+  /** Seconds until whoever found no room for one may ask again. */
+  exportRetryS: 5,
+  /** Links that are read at a time: a few milliseconds of work between redirects, and of the largest that there can be 7 MB. */
+  exportStep: 200,
+  /** Milliseconds for one such step. */
+  exportStepMs: 30_000,
   /** Milliseconds to open a Postgres connection before trying anew. */
   dbConnectMs: 500,
   /** Milliseconds between look-ups of a link that tier 1 could answer by itself: Redis keeps what is asked for. */

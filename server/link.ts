@@ -111,9 +111,9 @@ const alwaysReserved: ReadonlySet<string> = new Set([
   'readyz', 'robots', 'security', 'sitemap', 'static', 'status', 'statusz', 'well-known',
 ]) // prettier-ignore
 
-/** Reserved since migration 0009, which names the links that have one. They keep it. */
+/** Reserved since migrations 0009 and 0012, which name the links that have one. They keep it. */
 export const laterReserved: ReadonlySet<string> = new Set([
-  'account', 'auth', 'console', 'invite', 'oidc', 'session', 'signin', 'signout', 'signup',
+  'account', 'auth', 'bulk', 'console', 'export', 'invite', 'oidc', 'session', 'signin', 'signout', 'signup',
 ]) // prettier-ignore
 
 export const reservedWords: ReadonlySet<string> = alwaysReserved.union(laterReserved)

@@ -6,6 +6,7 @@ import { invalidateCache, readCache } from '../server/coherence/api.ts'
 import * as domains from '../server/domains/operations.ts'
 import { statusOf } from '../server/errors.ts'
 import { readHitsOperation } from '../server/hits/api.ts'
+import * as bulk from '../server/links/bulk-operations.ts'
 import * as links from '../server/links/operations.ts'
 import { readLimits, readTenantLimits, syncQuota, syncQuotas } from '../server/quotas/api.ts'
 import * as sessions from '../server/sessions/operations.ts'
@@ -13,6 +14,7 @@ import * as tenants from '../server/tenants/operations.ts'
 import type { ApiAnswer } from './http.ts'
 
 export const operations: readonly Operation[] = [
+  ...Object.values(bulk),
   ...Object.values(links),
   readHitsOperation,
   ...Object.values(tenants),
@@ -60,10 +62,11 @@ export function checkAnswer(method: string, path: string, answer: ApiAnswer): vo
   if (status === operation.answer.status || status === operation.answer.orThere?.status) {
     const declared = (operation.answer.headers ?? []).map((header) => header.toLowerCase())
     if (!isDeepStrictEqual(found.toSorted(), declared.toSorted())) wrong(`these headers (${found.join(', ')})`)
-    const { schema } = operation.answer
-    if (!schema) return void (answer.text === '' || wrong('a body'))
+    const { schema, stream } = operation.answer
     const type = String(headers['content-type'])
     if (operation.answer.lines && type.startsWith('application/x-ndjson')) return
+    if (stream) return void (stream.some((declared) => type.startsWith(declared)) || wrong('this type'))
+    if (!schema) return void (answer.text === '' || wrong('a body'))
     if (!type.startsWith('application/json')) wrong('this type')
     const parsed = schema.safeParse(body)
     if (!parsed.success)

@@ -247,6 +247,28 @@ export interface paths {
     patch?: never
     trace?: never
   }
+  '/links/export': {
+    parameters: {
+      query?: never
+      header?: never
+      path?: never
+      cookie?: never
+    }
+    /**
+     * Export links
+     * @description All that fit, the oldest first, as they were at one moment, as fast as you read them. Filters go together as you like. A tenant has one export at a time. Of a link with a password neither that nor where it leads is told. **CSV**: tags have a `|` between them, rules are JSON, nothing is an empty cell; a cell that would begin with one of `= + - @`, a tab, a line's end or `'` has a `'` before it, so that no spreadsheet takes it for a formula: take one off where a cell begins with one. An export that breaks off ends its connection without an end of the answer, which clients report as an error.
+     *
+     *     Needs the role `viewer`.
+     */
+    get: operations['exportLinks']
+    put?: never
+    post?: never
+    delete?: never
+    options?: never
+    head?: never
+    patch?: never
+    trace?: never
+  }
   '/quota/sync': {
     parameters: {
       query?: never
@@ -3238,6 +3260,139 @@ export interface operations {
           'application/problem+json': components['schemas']['Problem'] & {
             /** @enum {unknown} */
             code?: 'unauthorized'
+          }
+        }
+      }
+      /** @description `not_found`: There is nothing here. */
+      404: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'not_found'
+          }
+        }
+      }
+      /** @description `rate_limited`: Too many requests. */
+      429: {
+        headers: {
+          RateLimit: components['headers']['RateLimit']
+          'RateLimit-Policy': components['headers']['RateLimit-Policy']
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'rate_limited'
+          }
+        }
+      }
+      /** @description `internal`: Something went wrong. */
+      500: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'internal'
+          }
+        }
+      }
+      /** @description `unavailable`: Temporarily unavailable. */
+      503: {
+        headers: {
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'unavailable'
+          }
+        }
+      }
+    }
+  }
+  exportLinks: {
+    parameters: {
+      query?: {
+        /** @description Only those that were created then or later. */
+        createdAfter?: string
+        /** @description Only those that were created earlier. */
+        createdBefore?: string
+        /** @description Only those that were made by a key of this name. */
+        createdBy?: string
+        /** @description Of one domain; the default one by PUBLIC_URL's host. */
+        domain?: string
+        /** @description Only those that are, or are not. */
+        enabled?: boolean
+        /** @description `csv`: for spreadsheets, with the names of the fields in the first line. `ndjson`: for programs, a link in each line, as this API shows it. */
+        format?: 'csv' | 'ndjson'
+        /** @description A part of the code, of the first 500 characters of the URL, or of the title, without regard to case. On a database without pg_trgm, their beginning. */
+        q?: string
+        /** @description Only those that are in this state now. */
+        state?: 'active' | 'scheduled' | 'expired' | 'disabled'
+        /** @description Only those that have this tag. */
+        tag?: string
+        /** @description Whose links. Others than its own only the owner may list. */
+        tenant?: string
+        /** @description Only those that lead exactly there. */
+        url?: string
+      }
+      header?: never
+      path?: never
+      cookie?: never
+    }
+    requestBody?: never
+    responses: {
+      /** @description The links. */
+      200: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/x-ndjson': string
+          'text/csv': string
+        }
+      }
+      /** @description `invalid`: The request is not valid. */
+      400: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'invalid'
+          }
+        }
+      }
+      /** @description `unauthorized`: A valid API key is needed. */
+      401: {
+        headers: {
+          'WWW-Authenticate': components['headers']['WWW-Authenticate']
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'unauthorized'
+          }
+        }
+      }
+      /** @description `forbidden`: This key may not do that. */
+      403: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'forbidden'
           }
         }
       }

@@ -110,7 +110,7 @@ function refusals(operation: Operation): Record<string, ZodOpenApiResponseObject
   )
 }
 
-const answered = ({ headers = [], schema, lines }: Operation['answer'], what: string) => ({
+const answered = ({ headers = [], schema, lines, stream = [] }: Operation['answer'], what: string) => ({
   description: what,
   ...headersNamed(headers),
   ...(schema
@@ -121,6 +121,7 @@ const answered = ({ headers = [], schema, lines }: Operation['answer'], what: st
         },
       }
     : {}),
+  ...(stream.length > 0 ? { content: Object.fromEntries(stream.map((type) => [type, { schema: z.string() }])) } : {}),
 })
 
 function described(operation: Operation): ZodOpenApiOperationObject {

@@ -73,10 +73,12 @@ export interface Operation {
     readonly what: string
     /** With the same body and headers: what was asked for was there already. */
     readonly orThere?: { readonly status: 200; readonly what: string }
-    /** Absent: the answer has no body. */
+    /** Absent: the answer has no body, or one that is no JSON. */
     readonly schema?: z.ZodType
     /** Who asks for `application/x-ndjson` gets lines instead. */
     readonly lines?: true
+    /** Types of what comes bit by bit, for as long as it takes. */
+    readonly stream?: readonly string[]
     readonly headers?: readonly ('ETag' | 'Location' | 'Set-Cookie')[]
   }
   /** What is refused besides that which is refused everywhere (`problemsOf`). */
@@ -127,13 +129,24 @@ export interface Lines {
   readonly lines: AsyncIterable<unknown>
 }
 
+/** What comes bit by bit. */
+export interface Streamed {
+  /** One of those that are declared, and perhaps what is to be said of it. */
+  readonly type: string
+  readonly headers?: Readonly<Record<string, string>>
+  /** Asked for only where a body is wanted. What the first part throws is answered as a problem. */
+  readonly parts: () => AsyncIterable<string>
+}
+
 type ReplyTo<O extends Operation> = O['answer'] extends { schema: infer S extends z.ZodType }
   ? (Reply<z.input<S>> & { readonly body: z.input<S> }) | (O['answer'] extends { lines: true } ? Lines : never)
-  : Omit<Reply, 'body'> | undefined
+  : O['answer'] extends { stream: readonly string[] }
+    ? Streamed
+    : Omit<Reply, 'body'> | undefined
 
 export interface Route {
   readonly operation: Operation
-  readonly handle: (asked: Asked) => Promise<Reply | Lines | undefined>
+  readonly handle: (asked: Asked) => Promise<Reply | Lines | Streamed | undefined>
 }
 
 export const route = <O extends Operation>(operation: O, handle: (asked: Asked<O>) => Promise<ReplyTo<O>>): Route => ({

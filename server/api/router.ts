@@ -21,6 +21,7 @@ import {
   sendLines,
   sendNothing,
 } from './http.ts'
+import { sendStream } from './stream.ts'
 import { bodyTypes, covers, type Caller, type Operation, type Route } from './operation.ts'
 
 interface ApiDeps {
@@ -110,6 +111,7 @@ const handlersOf = ({ operation, handle }: Route): RequestHandler[] => [
     const asked = { ...from, ...originOf(operation, response), ...parseRequest(operation, request) }
     const reply = await handle(asked as Parameters<Route['handle']>[0])
     if (reply && 'lines' in reply) await sendLines(response, reply.lines)
+    else if (reply && 'parts' in reply) await sendStream(response, reply)
     else if (operation.answer.schema === undefined) sendNothing(response, reply?.headers)
     else sendJson(response, reply?.status ?? operation.answer.status, reply?.body, reply?.headers)
   },

@@ -3,7 +3,7 @@
 import { limits, type Config } from '../config.ts'
 import { openPostgres, type PoolCounts, type Postgres } from './postgres.ts'
 
-/** Of a worker: 11. With 8 of them and the primary's 3 (health, upkeep, boot) 91; Postgres' default leaves 97 to us. */
+/** Of a worker: 11. With 8 of them and the primary's 3 (health, upkeep, boot) 91; Postgres' default leaves 97 to us: 4 of them to exports. */
 const poolSizes = {
   redirects: limits.dbRedirectConnections,
   /** Keys, reads and writes of the API. */

@@ -121,12 +121,24 @@ interface SessionOptions {
   readonly connectMs: number
   /** For a statement. */
   readonly queryMs: number
+  /** See there. */
+  readonly onlyIndexes?: boolean
 }
 
 /** A connection of its own, for what takes long or holds a lock: the end of the session gives that back. */
 export async function inSession<T>(options: SessionOptions, work: (client: pg.Client) => Promise<T>): Promise<T> {
+  await using session = await openSession(options)
+  return await work(session.client)
+}
+
+interface Session extends AsyncDisposable {
+  readonly client: pg.Client
+}
+
+/** The same for what is not done in one call. */
+export async function openSession(options: SessionOptions): Promise<Session> {
   const client = new pg.Client({
-    connectionString: withOptions(options.url),
+    connectionString: withOptions(options.url, options.onlyIndexes),
     application_name: options.name,
     connectionTimeoutMillis: options.connectMs,
     query_timeout: options.queryMs,
@@ -134,12 +146,14 @@ export async function inSession<T>(options: SessionOptions, work: (client: pg.Cl
   })
   // Without a listener, a connection that breaks between two statements would end the process.
   client.on('error', () => undefined)
+  const end = (): Promise<void> => client.end().catch(() => undefined)
   try {
     await client.connect()
-    return await work(client)
-  } finally {
-    await client.end().catch(() => undefined)
+  } catch (error) {
+    await end()
+    throw error
   }
+  return { client, [Symbol.asyncDispose]: end }
 }
 
 export const sqlOf = (client: pg.Pool | pg.ClientBase): Sql => ({

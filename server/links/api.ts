@@ -7,16 +7,19 @@ import type { Names } from '../domains/names.ts'
 import { invalid, QuickLinkError } from '../errors.ts'
 import { codeAt, type Code } from '../link.ts'
 import { asChange, changeLink, deleteLink, type LinkChange, type Target, type WriteDeps } from './change-link.ts'
+import { exportLinks } from './bulk-operations.ts'
 import { createLink } from './create-link.ts'
 import { parseDestination } from './destination.ts'
 import { etagOf, statesOf } from './etag.ts'
+import { exportTypes, type Exports } from './export.ts'
+import { filtersOf, listScope } from './filters.ts'
 import { idempotencyKey } from './idempotency.ts'
 import { agreedExpiry, agreedHits, agreedTimes, agreedWindow, clicksRange, parseCustomCode, tagGiven } from './input.ts'
 import * as operations from './operations.ts'
-import type { LinkShown } from './operations.ts'
 import { listLinks } from './list.ts'
 import type { Leash } from './search.ts'
-import { agreedLead, parseRules, shownOf } from './special.ts'
+import { present, type LinkShown } from './shown.ts'
+import { agreedLead, parseRules } from './special.ts'
 import { findPlain, readLink, type LinkRow, type Scope } from './store.ts'
 import { deleteTag, keyOf, listTags, renameTag } from './tags.ts'
 import type { Tier } from '../tenants/tiers.ts'
@@ -25,6 +28,7 @@ export interface LinksApiDeps extends WriteDeps {
   readonly names: Names
   readonly cursors: Cursors
   readonly leash: Leash
+  readonly exports: Exports
 }
 
 export function linkRoutes(deps: LinksApiDeps): Route[] {
@@ -85,17 +89,19 @@ export function linkRoutes(deps: LinksApiDeps): Route[] {
       })
       return made(answer)
     }),
-    route(operations.list, async ({ caller, query: { limit, cursor, tenant, url, domain, ...asked } }) => {
-      const scope = listScope(caller, tenant)
-      const filters = {
-        ...asked,
-        ...(url === undefined ? {} : { url: parseDestination(url, []) }),
-        ...(domain === undefined ? {} : { domain: names.hostOf(domain) }),
-      }
-      const pages = ['links', JSON.stringify([scope, Object.entries(filters).sort()])]
+    route(operations.list, async ({ caller, query: { limit, cursor, sort, ...asked } }) => {
+      const { scope, ...filters } = filtersOf(asked, caller, names)
+      const pages = ['links', JSON.stringify([scope, Object.entries({ ...filters, sort }).sort()])]
       const after = cursor === undefined ? undefined : cursors.open(pages, cursor)
-      const { rows, next } = await listLinks(db, leash, caller.tenant, { ...filters, scope, limit, after })
+      const { rows, next } = await listLinks(db, leash, caller.tenant, { ...filters, sort, scope, limit, after })
       return { body: { items: rows.map(shown), nextCursor: next ? cursors.seal(pages, next) : null } }
+    }),
+    route(exportLinks, ({ caller, query: { format, ...asked } }) => {
+      const filters = filtersOf(asked, caller, names)
+      return Promise.resolve({
+        type: exportTypes[format],
+        parts: () => deps.exports(caller.tenant, filters, format),
+      })
     }),
     route(operations.read, async ({ caller, params, query }) =>
       withTag(shown(await existing(names.codeAt(params.code, query.domain), caller))),
@@ -198,14 +204,6 @@ const targetOf = (code: Code, caller: Caller, request: Pick<Request, 'get'>): Ta
 
 const withTag = (link: LinkShown) => ({ body: link, headers: { ETag: etagOf(link) } })
 
-function listScope(caller: Caller, tenant: string | undefined): Scope {
-  if (caller.isOwner) return tenant ?? null
-  if (tenant !== undefined && tenant !== caller.tenant) {
-    throw new QuickLinkError('forbidden', "Only the owner may ask for what is another tenant's.")
-  }
-  return caller.tenant
-}
-
 /** Tags are a tenant's own: the owner names whose, or means its own. */
 const tagsOf = (caller: Caller, tenant: string | undefined): string => listScope(caller, tenant) ?? caller.tenant
 
@@ -230,28 +228,3 @@ const destinationOrNone = (
   expiredUrl: string | null | undefined,
 ): string | null | undefined =>
   typeof expiredUrl === 'string' ? parseDestination(expiredUrl, ownHosts(deps, request), 'expiredUrl') : expiredUrl
-
-function present(names: Names, row: LinkRow): LinkShown {
-  return {
-    ...names.shown(row.code),
-    ...shownOf(row),
-    permanent: row.permanent,
-    enabled: row.enabled,
-    startsAt: row.startsAt?.toISOString() ?? null,
-    expiresAt: row.expiresAt?.toISOString() ?? null,
-    expiredUrl: row.expiredUrl,
-    forwardQuery: row.forwardQuery,
-    monthlyHits: row.monthlyHits,
-    state: row.state,
-    title: row.title,
-    note: row.note,
-    tags: [...row.tags],
-    clicks: row.clicks,
-    tenant: row.tenant,
-    createdBy: row.createdBy,
-    version: row.version,
-    revision: row.revision,
-    createdAt: row.createdAt.toISOString(),
-    updatedAt: row.updatedAt.toISOString(),
-  }
-}

@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto'
 import { limits } from '../config.ts'
 import type { Sql } from '../connections/postgres.ts'
 import { invalid, QuickLinkError } from '../errors.ts'
-import type { LinkShown } from './operations.ts'
+import type { LinkShown } from './shown.ts'
 
 export interface IdempotencyKey {
   readonly key: string

@@ -18,8 +18,6 @@ import { invalid } from '../errors.ts'
 import { specialGiven } from './special.ts'
 import type { Tier } from '../tenants/tiers.ts'
 import { customCodeLength, isReserved, lastTimeMs, parseCode, type Code } from '../link.ts'
-import { sorts } from './list.ts'
-import { states } from './store.ts'
 import { eachOnce } from './tags.ts'
 
 const boolean = z.boolean(mustBe('true or false'))
@@ -151,53 +149,6 @@ export function parseCustomCode(text: string): Code {
   if (code !== undefined && code.length >= min) return code
   throw invalid('code', `code must have ${min} to ${max} of the characters 0-9, A-Z, a-z, _ and -.`)
 }
-
-const defaultPage = 20
-const searchMax = 200
-
-export const listSchema = z.strictObject({
-  ...pageOf(defaultPage),
-  q: textOf(0, searchMax, 'given once').optional().meta({
-    description:
-      'A part of the code, of the first 500 characters of the URL, or of the title, without regard to case. On a database without pg_trgm, their beginning.',
-  }),
-  sort: z
-    .enum(sorts, `must be one of: ${sorts.join(', ')}`)
-    .default('newest')
-    .meta({
-      description:
-        '`newest` and `oldest` by when they were created, `updated` by when they were changed last, `clicks` by how often they were followed ' +
-        'until they were counted last, a minute ago or, among very many links, up to half an hour: a link that moves meanwhile may come twice in ' +
-        'a list, or not at all.',
-    }),
-  state: z
-    .enum(states, `must be one of: ${states.join(', ')}`)
-    .optional()
-    .meta({ description: 'Only those that are in this state now.' }),
-  tag: tagGiven.optional().meta({ description: 'Only those that have this tag.' }),
-  url: z
-    .string(mustBe('given once'))
-    .optional()
-    .meta({ description: 'Only those that lead exactly there.', override: { format: 'uri' } }),
-  createdBy: textOf(1, limits.titleChars, 'given once')
-    .optional()
-    .meta({ description: 'Only those that were made by a key of this name.' }),
-  createdAfter: timeGiven.optional().meta({ description: 'Only those that were created then or later.' }),
-  createdBefore: timeGiven.optional().meta({ description: 'Only those that were created earlier.' }),
-  enabled: z
-    .enum(['true', 'false'], 'must be true or false')
-    .transform((word) => word === 'true')
-    .optional()
-    .meta({
-      description: 'Only those that are, or are not.',
-      override: ({ jsonSchema }) => {
-        delete jsonSchema.enum
-        jsonSchema.type = 'boolean'
-      },
-    }),
-  domain: domainGiven.optional().meta({ description: "Of one domain; the default one by PUBLIC_URL's host." }),
-  tenant: tenantIdGiven.optional().meta({ description: 'Whose links. Others than its own only the owner may list.' }),
-})
 
 export const tagsQuery = z.strictObject({
   tenant: tenantIdGiven

@@ -33,6 +33,9 @@ export interface ListQuery extends Filters {
   readonly q?: string | undefined
 }
 
+/** All that fit, in the order of their creation. */
+export type ExportQuery = Omit<ListQuery, 'sort' | 'limit' | 'after'>
+
 export interface LinksPage {
   readonly rows: readonly LinkRow[]
   readonly next: Place | undefined
@@ -131,7 +134,7 @@ async function readPage(sql: Sql, query: ListQuery, match?: Match): Promise<Link
 }
 
 /** Asked for first, so that Postgres plans with what it knows of this very tag. Of several tenants, for the owner. */
-async function tagIds(sql: Sql, scope: Scope, tag: string): Promise<number[]> {
+export async function tagIds(sql: Sql, scope: Scope, tag: string): Promise<number[]> {
   const rows = await sql.query<{ id: number }>(
     'select id from tags where key = $1 and ($2::text is null or tenant = $2) limit $3',
     [keyOf(tag), scope, limits.tagsPerTenant],
@@ -233,6 +236,29 @@ function pageSql(query: ListQuery, tags: readonly number[] | undefined, match?: 
     text: `with page as (${parts})
       select ${columns}, ${place}::text as place from page join (${withDetails}) on links.id = page.id
       ${inOrder('page.key', 'page.id')}`,
+    values,
+  }
+}
+
+/** All in one, for a cursor. */
+export function allSql(asked: ExportQuery, tags: readonly number[] | undefined, match?: Match) {
+  const query: ListQuery = { ...asked, sort: 'oldest', limit: Infinity, after: undefined }
+  const source = sourceOf(query, tags !== undefined)
+  const { joins, key, id } = source
+  const values: unknown[] = []
+  const parameter: Parameter = (value) => `$${values.push(value)}`
+  // The owner may ask for one that several tenants have.
+  const each =
+    tags !== undefined && tags.length > 1 ? `join unnest(${parameter(tags)}::bigint[]) as tag (id) on true` : ''
+  const where = tags?.length === 0 ? ['false'] : conditionsOf(query, source, tags, parameter)
+  if (match) {
+    const pattern = parameter(match.pattern)
+    where.push(`(${match.inLink(pattern)} or ${match.inTitle(pattern)})`)
+  }
+  const details = joins.includes(byDetails) ? '' : `left ${byDetails}`
+  return {
+    text: `select ${columns} from links ${details} ${joins.join(' ')} ${each}
+      where ${where.join(' and ')} order by ${key}, ${id}`,
     values,
   }
 }

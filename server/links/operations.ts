@@ -1,21 +1,11 @@
 // What the API offers about links.
 import { z } from 'zod'
-import {
-  codeNamed,
-  codeShown,
-  count,
-  domainQuery,
-  domainShown,
-  pageShown,
-  tenantShown,
-  timeShown,
-} from '../api/fields.ts'
+import { codeNamed, count, domainQuery, pageShown, timeShown } from '../api/fields.ts'
 import { operation } from '../api/operation.ts'
 import {
   clicksSchema,
   createSchema,
   onExistingSchema,
-  listSchema,
   listTagsSchema,
   patchSchema,
   renameSchema,
@@ -23,54 +13,8 @@ import {
   tagGiven,
   tagsQuery,
 } from './input.ts'
-import { specialShown } from './special.ts'
-import { states } from './store.ts'
-
-const link = z
-  .object({
-    code: codeShown,
-    domain: domainShown,
-    shortUrl: z.string().meta({ format: 'uri', examples: ['https://go.example.org/spring'] }),
-    url: z
-      .string()
-      .nullable()
-      .meta({
-        description:
-          'Where it leads, exactly as visitors are sent there: as browsers write URLs (WHATWG), in ASCII. null: whoever knows the password is led there.',
-        examples: ['https://example.org/a/long/address'],
-      }),
-    ...specialShown,
-    permanent: z
-      .boolean()
-      .meta({ description: 'Visitors are answered 301, and may remember it for 90 seconds; else 302.' }),
-    enabled: z.boolean().meta({ description: 'false: visitors are answered 404.' }),
-    state: z.enum(states).meta({ description: 'What it is now, by its dates and `enabled`.' }),
-    title: z.string().nullable(),
-    note: z.string().nullable(),
-    tags: z.array(z.string()).meta({ examples: [['Spring']] }),
-    startsAt: timeShown.nullable().meta({ description: 'Until then visitors are answered 404; null: from the start.' }),
-    expiresAt: timeShown
-      .nullable()
-      .meta({ description: 'From then on visitors are sent to `expiredUrl`, or answered 404; null: never.' }),
-    expiredUrl: z
-      .string()
-      .nullable()
-      .meta({ description: "Where it leads when it has ended, or the month's hits are used up; null: nowhere." }),
-    forwardQuery: z.boolean().meta({ description: "true: what a visitor's query says is added to `url`." }),
-    monthlyHits: count
-      .nullable()
-      .meta({ description: 'How often it redirects in a calendar month (UTC); null: without a limit.' }),
-    clicks: count.meta({ description: 'How often it was followed, up to a few seconds ago.' }),
-    tenant: tenantShown,
-    createdBy: z.string().nullable().meta({ description: 'The name of the key that made it.' }),
-    version: count.meta({ description: 'A change of what visitors notice makes it larger.' }),
-    revision: count.meta({ description: 'How often title, note or tags were changed.' }),
-    createdAt: timeShown,
-    updatedAt: timeShown.meta({ description: 'When any of it was changed last.' }),
-  })
-  .meta({ id: 'Link' })
-
-export type LinkShown = z.input<typeof link>
+import { listSchema } from './filters.ts'
+import { linkShown as link } from './shown.ts'
 
 const params = z.object({ code: codeNamed })
 

@@ -85,15 +85,23 @@ export function createLeash(db: Postgres): Leash {
 
 const searchLock = 7_105_005
 
+/** An index to search by is there. */
+const trigramsThere = `exists (select from pg_index where indexrelid = to_regclass('${trigrams.name}') and indisvalid) as trigrams`
+
 /** The tenant's slot and the deadline, until the transaction ends. Answers whether there are trigrams to search by. */
 async function begin(sql: Sql, tenant: string): Promise<boolean> {
   const [begun] = await sql.query<{ mine: boolean; trigrams: boolean }>(
-    `select set_config('statement_timeout', $1, true), pg_try_advisory_xact_lock(${searchLock}, hashtext($2)) as mine,
-       exists (select from pg_index where indexrelid = to_regclass('${trigrams.name}') and indisvalid) as trigrams`,
+    `select set_config('statement_timeout', $1, true), pg_try_advisory_xact_lock(${searchLock}, hashtext($2)) as mine, ${trigramsThere}`,
     [String(limits.searchMs), tenant],
   )
   if (!begun?.mine) throw busy()
   return begun.trigrams
+}
+
+/** The same for who needs no slot. */
+export async function matcherIn(sql: Sql): Promise<(q: string) => Match> {
+  const [found] = await sql.query<{ trigrams: boolean }>(`select ${trigramsThere}`)
+  return (q) => matchOf(q, found?.trigrams ?? false)
 }
 
 const busy = (): QuickLinkError =>

@@ -1,0 +1,10 @@
+-- Words that are reserved from now on, since the API has paths of their names beside those of links. Whoever has one keeps it.
+do $$
+declare kept text;
+begin
+  select string_agg(code, ', ' order by code) into kept from links
+  where deleted_at is null and lower(split_part(code, '/', case when strpos(code, '/') = 0 then 1 else 2 end)) in ('bulk', 'export');
+  if kept is not null then
+    raise warning 'these codes are reserved words from now on, and the links that have them keep them: %', kept;
+  end if;
+end $$;
