@@ -1,5 +1,5 @@
 // The import rules of the design: rooms by what the system does, one door per library.
-const tests = '(\\.test\\.ts|\\.stub\\.ts)$|^(testing|contract)/|/(model|acceptance)/'
+const tests = '(\\.test\\.ts|\\.stub\\.ts)$|^(testing|contract)/|/(model|acceptance|browser)/'
 
 /** A library may be imported from `door` only. */
 const door = (library, path) => ({
@@ -65,6 +65,19 @@ module.exports = {
       to: { path: '^(appliance|grafana|loadtest|prometheus|scripts)/' },
     },
     {
+      name: 'the-console-knows-the-api-alone',
+      comment: 'what it can do, anybody can; and nobody but who builds it needs what it is made of',
+      severity: 'error',
+      from: { path: '^console/', pathNot: tests },
+      to: { path: '^[^/]+/', pathNot: '^(clients/typescript/|console/|node_modules/)', dependencyTypesNot: ['core'] },
+    },
+    {
+      name: 'nobody-knows-the-console',
+      severity: 'error',
+      from: { pathNot: '^console/' },
+      to: { path: '^console/' },
+    },
+    {
       name: 'the-client-stands-alone',
       comment: 'it is packed by itself; and the command line knows the server by the client only',
       severity: 'error',
@@ -109,7 +122,7 @@ module.exports = {
   ],
   options: {
     doNotFollow: { path: 'node_modules' },
-    exclude: { path: '(^|/)(\\.quicklink|(cli|clients/typescript)/dist|loadtest/(reports|results))/' },
+    exclude: { path: '(^|/)(\\.quicklink|(cli|clients/typescript|console)/dist[^/]*|loadtest/(reports|results))/' },
     tsPreCompilationDeps: true,
     tsConfig: { fileName: 'tsconfig.json' },
     enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['import', 'node', 'default', 'types'] },

@@ -11,6 +11,15 @@ RUN --mount=type=cache,target=/root/.npm \
     npm ci --omit=dev --omit=optional --ignore-scripts \
  && find node_modules -type f \( -name '*.map' -o -name '*.md' -o -name '*.d.ts' -o -name '*.d.?ts' \) -delete
 
+# The web console, made into files here: the image has none of what makes it.
+FROM node AS console
+WORKDIR /app
+COPY package.json package-lock.json .npmrc ./
+RUN --mount=type=cache,target=/root/.npm npm ci --ignore-scripts
+COPY clients clients
+COPY console console
+RUN node console/build.ts
+
 # Without npm, yarn and the rest of the Node image: half the size, and less to keep patched.
 FROM ${RUNTIME_IMAGE}
 LABEL org.opencontainers.image.title="QuickLink" \
@@ -26,6 +35,7 @@ COPY package.json ./
 COPY server server
 COPY clients clients
 COPY cli cli
+COPY --from=console /app/console/dist console/dist
 RUN ln -s /app/cli/quicklink.ts /usr/local/bin/quicklink
 # Last, because it changes with every commit.
 ARG COMMIT=unknown

@@ -14,11 +14,12 @@ export default ts.config(
       'clients/typescript/api.ts',
       'clients/typescript/dist/',
       'cli/dist/',
+      'console/dist*/',
     ],
   },
   js.configs.recommended,
   {
-    files: ['**/*.ts'],
+    files: ['**/*.{ts,tsx}'],
     extends: [ts.configs.strictTypeChecked, ts.configs.stylisticTypeChecked],
     languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
     rules: {
@@ -57,7 +58,7 @@ export default ts.config(
     },
   },
   {
-    files: ['**/*.test.ts', '**/testing/**', '**/acceptance/**', '**/*.stub.ts'],
+    files: ['**/*.test.ts', '**/testing/**', '**/acceptance/**', '**/browser/**', '**/*.stub.ts'],
     rules: {
       '@typescript-eslint/no-unsafe-assignment': 'off',
       '@typescript-eslint/no-unsafe-member-access': 'off',
@@ -84,7 +85,16 @@ export default ts.config(
   },
   {
     // What is run by a person writes to the terminal.
-    files: ['scripts/**', 'appliance/**', 'cli/**', 'embedded/**', 'loadtest/**', '**/testing/**'],
+    files: [
+      'scripts/**',
+      'appliance/**',
+      'cli/**',
+      'console/build.ts',
+      'console/browser/**',
+      'embedded/**',
+      'loadtest/**',
+      '**/testing/**',
+    ],
     rules: { 'no-console': 'off' },
   },
   {

@@ -86,6 +86,7 @@ async function closingLines(say: Say): Promise<void> {
     `http://localhost:${reached.find(({ service }) => services.includes(service))?.port ?? ''}`
   say('')
   say(`QuickLink is running at ${url}`)
+  if (process.env['CONSOLE'] !== 'off') say(`The console is at ${url}/console: sign in with the owner key`)
   say('The owner key is in a Docker volume: `make owner-key` prints it')
   say(`Grafana is at ${at('grafana')} (user admin; \`make grafana-password\` prints the password)`)
   say('Make a first link:')

@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs'
 import { type Config, ConfigError, loadConfig } from '../server/config.ts'
 import { nightsOf } from './backup.ts'
+import { buildConsole } from './console.ts'
 import { startKeeper } from './keeper.ts'
 import { alone } from './lock.ts'
 import { type Places, Refusal, type Say, makeDataDir, placesIn, shown, writePrivate } from './paths.ts'
@@ -40,11 +41,13 @@ export async function up(env: NodeJS.ProcessEnv, say: Say): Promise<void> {
       }
       const urls = await freeUrls(config)
       writePrivate(places.modeFile, 'embedded\n')
+      const built = config.console === 'on' ? buildConsole(say) : undefined
       say('Starting Postgres')
       await startPostgres(places, config.workers, say)
       say('Starting Redis')
       const redis = await startRedis(places, say)
       if (redis === undefined) await stopRedis(places)
+      await built
       say(`Starting QuickLink (log: ${shown(places.logFile)})`)
       const settings = serverEnv(env, places, urls, redis !== undefined)
       const server = await startServer(places, settings, urls)
@@ -161,6 +164,7 @@ function closingLines(places: Places, server: ServerUrls, env: NodeJS.ProcessEnv
   const keyIsIn = generated ? shown(places.ownerKeyFile) : keySource(env)
   say('')
   say(`QuickLink is running at ${server.url}`)
+  if (env['CONSOLE'] !== 'off') say(`The console is at ${server.url}/console: sign in with the owner key`)
   say(`The owner key is in ${keyIsIn}`)
   say(monitoring(places, server, env))
   say('Make a first link:')

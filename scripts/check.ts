@@ -2,12 +2,39 @@
 import { spawn } from 'node:child_process'
 import { availableParallelism } from 'node:os'
 
-const sources = ['server', 'appliance', 'cli', 'clients', 'contract', 'embedded', 'loadtest', 'scripts', 'testing']
+const sources = [
+  'server',
+  'appliance',
+  'cli',
+  'clients',
+  'console',
+  'contract',
+  'embedded',
+  'loadtest',
+  'scripts',
+  'testing',
+]
 
 /** The slow ones first, so that they do not run alone at the end. What only looks at contents remembers them in .cache. */
 const steps: Readonly<Record<string, readonly string[]>> = {
   lint: ['eslint', '.', '--max-warnings=0'],
   types: ['tsc', '--incremental', '--tsBuildInfoFile', '.cache/types.json'],
+  'types of the console': [
+    'tsc',
+    '--project',
+    'console/src',
+    '--incremental',
+    '--tsBuildInfoFile',
+    '.cache/types-console.json',
+  ],
+  'and of its tests': [
+    'tsc',
+    '--project',
+    'console/browser',
+    '--incremental',
+    '--tsBuildInfoFile',
+    '.cache/types-browser.json',
+  ],
   tests: ['vitest', 'run', '--project=unit'],
   format: [
     'prettier',

@@ -15,6 +15,7 @@ import { Trust } from './coherence/trust.ts'
 import { createTruth, type Truth } from './coherence/truth.ts'
 import { Vouching } from './coherence/vouching.ts'
 import { changeSeen, limits, type Config } from './config.ts'
+import { createConsole } from './console/console.ts'
 import { Breaker, type BreakerState } from './connections/breaker.ts'
 import { openDatabases } from './connections/databases.ts'
 import type { Sql } from './connections/postgres.ts'
@@ -44,7 +45,8 @@ import { Sites } from './redirect/sites.ts'
 import { createTier1, type Tier1 } from './redirect/tier1-local.ts'
 import { createTier2, noTier2 } from './redirect/tier2-redis.ts'
 import { createTier3 } from './redirect/tier3-postgres.ts'
-import { openSessions } from './sessions/api.ts'
+import { isAtPublicUrl } from './redirect/handler.ts'
+import { openSessions, type Sessions } from './sessions/api.ts'
 import type { FormStatus } from './telemetry/metrics.ts'
 import { sparing } from './telemetry/sparing.ts'
 import { authenticator } from './tenants/keys.ts'
@@ -102,7 +104,7 @@ async function compose(config: Config, deps: AppDeps, acquired: AsyncDisposableS
   acquired.defer(() => shared?.redis.close())
 
   // Which domains there are.
-  const sites = new Sites(config.publicUrl, config.rootUrl, config.trustProxy)
+  const sites = new Sites(config.publicUrl, config.rootUrl, config.trustProxy, config.console === 'on')
   const domains = openDomains(config, {
     databases,
     redis: shared?.redis,
@@ -241,6 +243,7 @@ async function compose(config: Config, deps: AppDeps, acquired: AsyncDisposableS
     onError: (err) => strangers.error({ err }, 'a redirect failed'),
   })
   const api = createApi()
+  let sessions: Sessions | undefined
   const answers = createAnswers(() => metrics.shed.inc({ reason: 'api_queue' }))
   void Promise.all([boot, minting]).then(([{ salt }, preparation]) => {
     sites.identify(proofsBy(salt))
@@ -263,7 +266,7 @@ async function compose(config: Config, deps: AppDeps, acquired: AsyncDisposableS
     const cache = cacheRoutes({ sql, truth, announcer, names, peek: tier1.peek, shared, config })
     const onTooMany = (): void => metrics.rateLimited.inc({ tier: 'address' })
     const authenticate = authenticator(sql, onTooMany)
-    const sessions = openSessions(config, {
+    sessions = openSessions(config, {
       sql,
       authenticate,
       onTooMany,
@@ -300,6 +303,7 @@ async function compose(config: Config, deps: AppDeps, acquired: AsyncDisposableS
       onError: (err) => strangers.error({ err }, 'what is told beside a redirect failed'),
     }),
     api: api.app,
+    console: createConsole(config, { isAtPublicUrl: (req) => isAtPublicUrl(sites, req), sessions: () => sessions }),
     onAnswer: (status, seconds, source) => {
       metrics.redirect(status, seconds)
       if (source === 'local') metrics.localHit()

@@ -88,6 +88,7 @@ export const settings = {
   opsHost: text('127.0.0.1', 'loopback, so that metrics are not public by accident'),
   publicUrl: url(['http:', 'https:'], undefined, 'what short URLs begin with; without it http://localhost:$PORT'),
   rootUrl: url(['http:', 'https:'], undefined, 'where / leads; without it a small page says what this is'),
+  console: oneOf(['on', 'off'], 'on', 'the web console under /console'),
   databaseUrl: url(['postgres:', 'postgresql:'], undefined, 'the truth'),
   redisUrl: url(['redis:', 'rediss:', 'unix:'], undefined, 'the shared cache; without it the Redis tier is off'),
   redisSentinels: hosts('Sentinels to ask for the primary, instead of REDIS_URL'),
@@ -363,6 +364,8 @@ export const limits = {
   auditChars: 2048,
   /** Entries that are read at a time for an answer of lines. */
   auditPage: 500,
+  /** Milliseconds between looks for a console that was not built at the start. */
+  consoleLookMs: 1000,
   /** Hours that an Idempotency-Key is remembered. */
   idempotencyHours: 24,
   /** Links in one page of a list. */

@@ -1,7 +1,6 @@
 // QuickLink's API for programs. Every path, body and answer has its type (api.ts); an error is a value with a `code`.
 //   const api = quickLink({ url: 'https://go.example.org', key: process.env.QUICKLINK_KEY })
 //   const { data, error } = await api.POST('/links', { body: { url: 'https://example.org/' } })
-import { setTimeout as pause } from 'node:timers/promises'
 import createClient, { type Client } from 'openapi-fetch'
 import type { components, paths } from './api.ts'
 
@@ -15,7 +14,8 @@ export type QuickLinkApi = Client<paths>
 export interface Options {
   /** Of the server, without /api. */
   readonly url: string
-  readonly key: string
+  /** Without one: a browser's session. */
+  readonly key?: string
   /** Instead of the global one. */
   readonly fetch?: (request: Request) => Promise<Response>
   /** Tries of what may be repeated, the first included. */
@@ -29,7 +29,7 @@ const firstPauseMs = 200
 export function quickLink({ url, key, fetch = globalThis.fetch, attempts = 3 }: Options): QuickLinkApi {
   return createClient<paths>({
     baseUrl: `${url.replace(/\/+$/, '')}/api/v1`,
-    headers: { Authorization: `Bearer ${key}` },
+    headers: key === undefined ? {} : { Authorization: `Bearer ${key}` },
     // A server that leads elsewhere is not the one that the key is for.
     redirect: 'error',
     fetch: (request) => patiently(request, fetch, attempts),
@@ -63,6 +63,8 @@ function repeatable(request: Request): Request {
 
 const mayRepeat = ({ method, headers }: Request): boolean =>
   method === 'GET' || method === 'DELETE' || headers.has('Idempotency-Key')
+
+const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
 
 /** Undefined: this is the answer. */
 function patience({ status, headers }: Response, n: number): number | undefined {

@@ -4,7 +4,7 @@ import { limits, type Config } from '../config.ts'
 import type { Postgres } from '../connections/postgres.ts'
 import { QuickLinkError, unavailable } from '../errors.ts'
 import { subscriberOf } from '../rates/addresses.ts'
-import { clientAddress } from '../rates/client-address.ts'
+import { wholeAddress } from '../rates/client-address.ts'
 import { Page } from '../redirect/pages.ts'
 import type { Sessions } from '../sessions/api.ts'
 import { sparing, type Lines } from '../telemetry/sparing.ts'
@@ -43,8 +43,7 @@ export function apiRouter({ trustProxy }: Pick<Config, 'trustProxy'>, deps: ApiD
     next()
   })
   router.use((request, response, next) => {
-    const said = request.headers['x-forwarded-for']?.toString()
-    const whole = (): string => clientAddress(request.socket.remoteAddress, said, trustProxy)
+    const whole = (): string => wholeAddress(request, trustProxy)
     response.locals['wholeAddress'] = whole
     response.locals['address'] = () => subscriberOf(whole())
     next()

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import { isIP } from 'node:net'
 import proxyAddr from 'proxy-addr'
 import { limits } from '../config.ts'
-import { plainAddress, type Matches, type TrustedHop } from './addresses.ts'
+import { plainAddress, subscriberOf, type Matches, type TrustedHop } from './addresses.ts'
 
 /** From the connection outwards, for as long as the one who says so is trusted and says an address. */
 export function clientAddress(peer: string | undefined, forwardedFor: string | undefined, trusts: TrustedHop): string {
@@ -26,3 +26,11 @@ function nearest(forwardedFor: string): string {
   const end = forwardedFor.slice(-limits.forwardedFor)
   return end.slice(end.indexOf(',') + 1)
 }
+
+/** Where a request comes from. */
+export const wholeAddress = (request: IncomingMessage, trusts: TrustedHop): string =>
+  clientAddress(request.socket.remoteAddress, request.headers['x-forwarded-for']?.toString(), trusts)
+
+/** Who asks, as far as addresses tell: what tries of keys are counted by. */
+export const askersAddress = (request: IncomingMessage, trusts: TrustedHop): string =>
+  subscriberOf(wholeAddress(request, trusts))

@@ -48,6 +48,7 @@ export async function start(
     { port: 0, host: '127.0.0.1', frontDoor },
     {
       ...stubDeps(counted, { resolver: { local, ask } }),
+      console: answerLength,
       api: (req, res) => {
         counted.mostAtOnce = Math.max(counted.mostAtOnce, ++counted.atOnce)
         res.once('close', () => counted.atOnce--)

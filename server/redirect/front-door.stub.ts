@@ -230,6 +230,7 @@ export function createPages(): HttpServer {
     {
       redirects: (req, res) => handlers.get(req.socket)?.(req, res),
       api: answerLength,
+      console: answerLength,
       sites: stubSites,
       turns: new Turns(),
       onHandedOver: () => undefined,

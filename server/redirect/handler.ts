@@ -21,9 +21,6 @@ export interface RedirectDeps {
 
 export type RedirectHandler = (req: IncomingMessage, res: ServerResponse) => void
 
-/** Of a path without its slash. The API has all of these, and no code is among them. */
-export const isApi = (path: string): boolean => path.startsWith('api') && (path.length === 3 || path[3] === '/')
-
 /** Of requests of the absolute form: the host that they name, which counts before `Host`. */
 const authorities = new WeakMap<IncomingMessage, string>()
 
@@ -41,6 +38,10 @@ export function toOriginForm(req: IncomingMessage): void {
 }
 
 export const siteOf = (sites: Sites, req: IncomingMessage) => sites.ofRequest(req, authorities.get(req))
+
+/** It was asked for at the host of PUBLIC_URL. */
+export const isAtPublicUrl = (sites: Sites, req: IncomingMessage): boolean =>
+  sites.isPublicUrl(req, authorities.get(req))
 
 /** "/abc?x" → "abc". Nothing is decoded: a code needs no escapes. */
 export function pathOf(url: string): string {

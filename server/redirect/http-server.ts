@@ -4,7 +4,7 @@ import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { limits } from '../config.ts'
 import type { HandOverReason } from './visitor.ts'
-import { isApi, pathOf, siteOf, toOriginForm } from './handler.ts'
+import { pathOf, siteOf, toOriginForm } from './handler.ts'
 import { Line, type Turns } from './one-at-a-time.ts'
 import type { Sites } from './sites.ts'
 
@@ -13,6 +13,7 @@ interface HttpDeps {
   readonly sites: Sites
   readonly turns: Turns
   readonly api: RequestListener
+  readonly console: RequestListener
   /** A request that the front door has left to us. */
   readonly onHandedOver: (reason: HandOverReason) => void
   /** Room for answers is short: who takes nothing of one is let go sooner. */
@@ -35,8 +36,9 @@ export function createHttpServer(deps: HttpDeps, bounds: { readonly [K in keyof 
       res.writeHead(refused, { 'Content-Length': 0, Connection: 'close' }).end()
       return
     }
-    if (isApi(pathOf(req.url ?? '')) && siteOf(deps.sites, req).hasApi) deps.api(req, res)
-    else deps.redirects(req, res)
+    const beside = siteOf(deps.sites, req).besides(pathOf(req.url ?? ''))
+    if (beside === undefined) deps.redirects(req, res)
+    else deps[beside](req, res)
   }
   const options = {
     keepAliveTimeout: bounds.keepAliveMs,

@@ -37,6 +37,7 @@ async function start(frontDoor: 'raw' | 'http', left: number) {
   const listener = await listen({ port: 0, host: '127.0.0.1', frontDoor }, {
     ...stubDeps(counted, { hits }),
     api: () => undefined,
+    console: () => undefined,
     onForm: () => undefined,
     onHandedOver: () => undefined, isCrowded: () => false,
     countedAs: () => undefined,

@@ -15,6 +15,7 @@ import type { ListenHandle } from '../processes/stand-in.ts'
 
 export interface ListenerDeps extends RedirectDeps {
   readonly api: RequestListener
+  readonly console: RequestListener
   /** node:http has a request that the front door does not answer. */
   readonly onHandedOver: (reason: HandOverReason) => void
   /** Room for the API's answers is short: who takes nothing of one is let go sooner. */

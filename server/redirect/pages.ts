@@ -139,13 +139,16 @@ const icon =
   '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16" fill="none" stroke="#2563eb" stroke-width="2">' +
   '<rect x="1" y="5" width="8" height="6" rx="3"/><rect x="7" y="5" width="8" height="6" rx="3"/></svg>\n'
 
+/** What `/` is where nobody has said where it leads. */
+export const rootPage = (cacheControl: string): Page =>
+  new Page(200, () => [
+    { 'Cache-Control': cacheControl, 'Content-Type': html, ...policy },
+    pageText('Short links', 'This is a link shortener. A short link is this address, and its code behind it.'),
+  ])
+
 /** Paths that everybody asks for, and that no code can have. They cost no look-up, and are no tries for an absent code. */
 export function smallPages(rootUrl: string | undefined): ReadonlyMap<string, Page> {
   const aDay = { 'Cache-Control': 'public, max-age=86400' }
-  const root = pageText(
-    'Short links',
-    'This is a link shortener. A short link is this address, and its code behind it.',
-  )
   return new Map([
     ['favicon.ico', new Page(200, () => [{ ...aDay, 'Content-Type': 'image/svg+xml', ...sniffing }, icon])],
     [
@@ -155,12 +158,7 @@ export function smallPages(rootUrl: string | undefined): ReadonlyMap<string, Pag
         'User-agent: *\nDisallow: /api\n',
       ]),
     ],
-    [
-      '',
-      rootUrl === undefined
-        ? new Page(200, () => [{ ...aDay, 'Content-Type': html, ...policy }, root])
-        : leadingTo(new URL(rootUrl).href),
-    ],
+    ['', rootUrl === undefined ? rootPage(aDay['Cache-Control']) : leadingTo(new URL(rootUrl).href)],
   ])
 }
 

@@ -6,13 +6,16 @@ import { hostSaid } from '../domains/host.ts'
 import { plainAddress, type TrustedHop } from '../rates/addresses.ts'
 import { cannotSay, leadingTo, notFound, smallPages, textPage, type Page } from './pages.ts'
 
+/** What answers on a host beside its links. */
+export type Beside = 'api' | 'console'
+
 export interface Site {
   /** What stands before its codes. */
   readonly prefix: string
   /** What all its codes are answered; undefined: what becomes of each is looked up. */
   readonly always: Page | undefined
-  /** The API answers there. */
-  readonly hasApi: boolean
+  /** Whose a path is that is no code's: node:http has it. */
+  readonly besides: (path: string) => Beside | undefined
   /** Paths that are no code's. */
   readonly small: ReadonlyMap<string, Page>
   /** Where there is no link. */
@@ -35,8 +38,9 @@ export class Sites {
   #proofOf: ((host: string) => string) | undefined
   #domains: readonly Domain[] = []
 
-  constructor(publicUrl: string, rootUrl: string | undefined, trusts: TrustedHop) {
-    this.main = { prefix: '', always: undefined, hasApi: true, small: smallPages(rootUrl), notFound }
+  constructor(publicUrl: string, rootUrl: string | undefined, trusts: TrustedHop, hasConsole = false) {
+    const besides = besidesOf(hasConsole, hasConsole && rootUrl === undefined)
+    this.main = { prefix: '', always: undefined, besides, small: smallPages(rootUrl), notFound }
     this.#unsure = { ...this.main, prefix: noPrefix, always: cannotSay }
     this.#trusts = trusts
     this.#mainHost = hostSaid(new URL(publicUrl).host)
@@ -77,12 +81,33 @@ export class Sites {
   }
 
   ofRequest(req: IncomingMessage, authority: string | undefined): Site {
-    if (!this.areMany) return this.main
+    return this.areMany ? this.of(this.#saidIn(req, authority)) : this.main
+  }
+
+  /** It names the host of PUBLIC_URL, and not only none of the further domains'. */
+  isPublicUrl(req: IncomingMessage, authority: string | undefined): boolean {
+    return hostSaid(this.#saidIn(req, authority)) === this.#mainHost
+  }
+
+  #saidIn(req: IncomingMessage, authority: string | undefined): string {
     const forwarded = req.headers['x-forwarded-host']
     const said = forwarded !== undefined && this.believes(req.socket.remoteAddress) ? firstOf(forwarded.toString()) : ''
-    return this.of(said || (authority ?? req.headers.host ?? ''))
+    return said || (authority ?? req.headers.host ?? '')
   }
 }
+
+const isBelow = (name: string, path: string): boolean =>
+  path.startsWith(name) && (path.length === name.length || path[name.length] === '/')
+
+/** Of paths without their slash. The API and the console have all of theirs, and no code is among them. */
+const besidesOf =
+  (hasConsole: boolean, hasRoot: boolean): Site['besides'] =>
+  (path) => {
+    if (isBelow('api', path)) return 'api'
+    return hasConsole && (isBelow('console', path) || (hasRoot && path === '')) ? 'console' : undefined
+  }
+
+const nothing: Site['besides'] = () => undefined
 
 /** Where tier 1 has it, if at all: a path of the default domain that looks like a further domain's code is none of its links. */
 export const heldAs = ({ prefix }: Site, path: string): string =>
@@ -95,13 +120,13 @@ export const firstOf = (forwardedHost: string): string => (forwardedHost.split('
 export const proofPath = '.well-known/quicklink'
 
 function siteOf({ host, rootUrl, notFoundUrl, isRemoved }: Domain, proofOf?: (host: string) => string): Site {
-  if (isRemoved) return { prefix: noPrefix, always: notFound, hasApi: false, small: new Map(), notFound }
+  if (isRemoved) return { prefix: noPrefix, always: notFound, besides: nothing, small: new Map(), notFound }
   const small = new Map(smallPages(rootUrl ?? undefined))
   if (proofOf) small.set(proofPath, textPage(proofOf(host)))
   return {
     prefix: `${host}/`,
     always: undefined,
-    hasApi: false,
+    besides: nothing,
     small,
     notFound: notFoundUrl === null ? notFound : leadingTo(notFoundUrl),
   }

@@ -6,17 +6,16 @@ import type { Counter } from '../clicks/counter.ts'
 import { asideOf } from './asides.ts'
 import type { FrontDoor } from './front-door.ts'
 import type { Holder } from './guests.ts'
-import { isApi } from './handler.ts'
 import { InnerSocket, type Outside } from './inner-socket.ts'
 import type { Turns } from './one-at-a-time.ts'
 import type { Asker, Decisions, Knower, Outcome, Told } from './outcome.ts'
 import { wireOf } from './prepared.ts'
 import { asked, fieldIn, hasQuery, hostIn, partial, pathIn, queryIn, recognise, strange } from './recognise.ts'
 import { tailOf } from './wire.ts'
-import { firstOf, heldAs, type Site, type Sites } from './sites.ts'
+import { firstOf, heldAs, type Beside, type Site, type Sites } from './sites.ts'
 
-/** Why node:http has a request: it is the API's or an aside, no GET or HEAD, or has a body; or it was not recognised, or came too slowly. */
-export type HandOverReason = 'api' | 'aside' | 'method' | 'body' | 'unrecognised' | 'partial'
+/** Why node:http has a request: it is the API's, the console's or an aside, no GET or HEAD, or has a body; or it was not recognised, or came too slowly. */
+export type HandOverReason = Beside | 'aside' | 'method' | 'body' | 'unrecognised' | 'partial'
 
 /** One connection's requests at node:http. */
 export interface Served extends Pick<Holder, 'isWaiting'> {
@@ -44,6 +43,8 @@ const userAgentName = Buffer.from('user-agent:')
 const acceptLanguageName = Buffer.from('accept-language:')
 const forwardedForName = Buffer.from('x-forwarded-for:')
 const forwardedHostName = Buffer.from('x-forwarded-host:')
+
+const besideCode = (path: string): 'aside' | undefined => (asideOf(path) === undefined ? undefined : 'aside')
 
 /** A connection until it is closed, or handed over for good. No function is made per connection, and none per request. */
 export class Visitor implements Holder, Asker, Outside {
@@ -121,14 +122,13 @@ export class Visitor implements Holder, Asker, Outside {
       const code = sites.areMany ? heldAs(site, path) : path
       const prepared = isPlain ? decisions.atOnce(code, isHead, beganMs, hasQuery(chunk)) : undefined
       if (prepared !== undefined) this.#say(prepared, beganMs, beganMs, 'local')
-      else if (isPlain && !(site.hasApi && isApi(path)) && asideOf(path) === undefined) {
+      else {
+        const reason = site.besides(path) ?? (isPlain ? besideCode(path) : bodyLength > 0 ? 'body' : 'method')
+        if (reason !== undefined) return this.#exchange(chunk.subarray(at), end - at + bodyLength, reason)
         this.#chunk = chunk
         this.#headBegin = at
         this.#headEnd = end
         if (!this.#ask(site, path, beganMs)) return this.#wait(chunk, end)
-      } else {
-        const reason = site.hasApi && isApi(path) ? 'api' : bodyLength > 0 ? 'body' : isPlain ? 'aside' : 'method'
-        return this.#exchange(chunk.subarray(at), end - at + bodyLength, reason)
       }
       at = end
     }

@@ -16,7 +16,7 @@ export function sessionCookie(publicUrl: string) {
     stringifySetCookie({ name, value, path: '/', httpOnly: true, secure: isSecure, sameSite: 'lax', maxAge })
   return {
     /** What a browser sends with it; undefined: nothing. */
-    read(request: Request): string | undefined {
+    read(request: Pick<Request, 'headers'>): string | undefined {
       const header = request.headers.cookie
       return mayBe && header !== undefined ? parseCookie(header)[name] : undefined
     },

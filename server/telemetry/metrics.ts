@@ -17,7 +17,7 @@ const upkeepParts = ['indexes', 'links', 'keys', 'sessions', 'audit', 'auditAddr
 export type UpkeepPart = (typeof upkeepParts)[number]
 const shedReasons = ['flights', 'db_queue', 'redis_queue', 'api_queue', 'fills', 'connections', 'other'] as const
 /** As in redirect/visitor.ts, which has the meaning of each. */
-const handOverReasons = ['api', 'aside', 'method', 'body', 'unrecognised', 'partial'] as const
+const handOverReasons = ['api', 'console', 'aside', 'method', 'body', 'unrecognised', 'partial'] as const
 const tenantTiers = ['standard', 'plus', 'unlimited', 'aggregate', 'address'] as const
 
 /** Seconds. Dense where redirects are: from a tier-1 hit (tens of µs) to both deadlines (50 and 100 ms). */

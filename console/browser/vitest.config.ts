@@ -1,0 +1,18 @@
+// The console in a real browser, on a real server: `.ci/console`. Not part of make test, because not everybody has a Chromium.
+import { defineConfig } from 'vitest/config'
+import { ClosingLine } from '../../testing/closing-line.ts'
+
+export default defineConfig({
+  test: {
+    root: `${import.meta.dirname}/../..`,
+    include: [process.env['PICTURES'] ? 'console/browser/*.pictures.ts' : 'console/browser/*.test.ts'],
+    globalSetup: ['testing/global-setup.ts'],
+    setupFiles: ['testing/end-with-run.ts'],
+    reporters: ['default', new ClosingLine()],
+    // A browser takes a core for itself.
+    maxWorkers: 1,
+    // Against what hangs, not a claim.
+    testTimeout: 90_000,
+    hookTimeout: 120_000,
+  },
+})

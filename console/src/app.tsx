@@ -1,0 +1,107 @@
+// The console: who is not signed in signs in; who is has the pages that the role may use.
+import { lazy, Suspense, type ReactNode } from 'react'
+import { Redirect, Route, Router, Switch } from 'wouter'
+import { Loading, Page } from './parts/page.tsx'
+import { Toasts } from './parts/toasts.tsx'
+import { SessionOf, useMe, useSession } from './session.tsx'
+import { Shell } from './shell.tsx'
+import type { Role } from './state.ts'
+import { Speech, useWords } from './words/words.tsx'
+import { Links } from './links/links.tsx'
+import { SignIn } from './pages/sign-in.tsx'
+
+const LinkPage = lazy(() => import('./link/link-page.tsx'))
+const NewLink = lazy(() => import('./link/new-link.tsx'))
+const Account = lazy(() => import('./pages/account.tsx'))
+const Keys = lazy(() => import('./pages/keys.tsx'))
+const Tenants = lazy(() => import('./pages/tenants.tsx'))
+const TenantPage = lazy(() => import('./pages/tenant.tsx'))
+const Domains = lazy(() => import('./pages/domains.tsx'))
+const System = lazy(() => import('./pages/system.tsx'))
+
+export const App = () => (
+  <Speech>
+    <SessionOf>
+      <Router base="/console">
+        <Inside />
+      </Router>
+      <Toasts />
+    </SessionOf>
+  </Speech>
+)
+
+function Inside() {
+  const { me } = useSession()
+  if (me === null) return <SignIn />
+  return (
+    <Shell>
+      <Suspense fallback={<Loading />}>
+        <Pages />
+      </Suspense>
+    </Shell>
+  )
+}
+
+const Pages = () => (
+  <Switch>
+    <Route path="/">
+      <Links />
+    </Route>
+    <Route path="/new">
+      <For role="editor">
+        <NewLink />
+      </For>
+    </Route>
+    <Route path="/links/:code">{({ code }) => <LinkPage code={code} />}</Route>
+    <Route path="/account">
+      <Account />
+    </Route>
+    <Route path="/keys">
+      <For role="admin">
+        <Keys />
+      </For>
+    </Route>
+    <Route path="/tenants">
+      <For role="owner">
+        <Tenants />
+      </For>
+    </Route>
+    <Route path="/tenants/:id">
+      {({ id }) => (
+        <For role="owner">
+          <TenantPage id={id} />
+        </For>
+      )}
+    </Route>
+    <Route path="/domains">
+      <For role="owner">
+        <Domains />
+      </For>
+    </Route>
+    <Route path="/system">
+      <For role="owner">
+        <System />
+      </For>
+    </Route>
+    <Route path="/sign-in">
+      <Redirect to="/" replace />
+    </Route>
+    <Route>
+      <Nothing />
+    </Route>
+  </Switch>
+)
+
+function For({ role, children }: { readonly role: Role; readonly children: ReactNode }) {
+  const { may } = useMe()
+  return may(role) ? children : <Nothing />
+}
+
+function Nothing() {
+  const words = useWords()
+  return (
+    <Page title={words.nothing.title} lead={words.nothing.lead}>
+      {null}
+    </Page>
+  )
+}

@@ -1,0 +1,70 @@
+// The list of links.
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import { Button } from 'react-aria-components/Button'
+import { answerOf, api } from '../api.ts'
+import { Empty, Failed, Loading, Page } from '../parts/page.tsx'
+import { useMe } from '../session.tsx'
+import { useWords } from '../words/words.tsx'
+import { Filters } from './filters.tsx'
+import { askedOf, useListQuery } from './query.ts'
+import { Shorten } from './shorten.tsx'
+import { Table } from './table.tsx'
+
+export function Links() {
+  const words = useWords()
+  const { may } = useMe()
+  const { query, change } = useListQuery()
+  const asked = askedOf(query)
+  const page = useQuery({
+    queryKey: ['links', asked],
+    queryFn: () => answerOf(api.GET('/links', { params: { query: asked } })),
+    placeholderData: keepPreviousData,
+  })
+  const isFiltered = Object.keys(query.filters).length > 0
+  const hasNone = page.data?.items.length === 0
+  // Where there is none at all there is nothing to look for.
+  const isNew = hasNone && !isFiltered && query.cursor === undefined
+  return (
+    <Page title={words.links.title}>
+      {may('editor') && <Shorten />}
+      {!isNew && <Filters query={query} change={change} />}
+      {page.isPending && <Loading />}
+      {page.isError && <Failed error={page.error} onRetry={() => void page.refetch()} />}
+      {isNew && (
+        <Empty title={words.links.noneYet}>
+          <p>{may('editor') ? words.links.noneYetEditor : words.links.noneYetViewer}</p>
+        </Empty>
+      )}
+      {hasNone && !isNew && (
+        <Empty title={words.links.noneFound}>
+          <p>{words.links.noneFoundAbout}</p>
+          <Button
+            className="button"
+            onPress={() =>
+              change({ q: '', tag: '', state: '', domain: '', createdBy: '', tenant: '', cursor: undefined })
+            }
+          >
+            {words.links.clearFilters}
+          </Button>
+        </Empty>
+      )}
+      {page.data && !hasNone && (
+        <div className={page.isPlaceholderData ? 'stale' : undefined} aria-busy={page.isPlaceholderData}>
+          <Table links={page.data.items} columns={query.columns} onTag={(tag) => change({ tag })} />
+          <nav className="pages" aria-label={words.links.pages}>
+            {query.cursor !== undefined && (
+              <Button className="button" onPress={() => change({ cursor: undefined })}>
+                {words.links.first}
+              </Button>
+            )}
+            {page.data.nextCursor !== null && (
+              <Button className="button" onPress={() => change({ cursor: page.data.nextCursor ?? undefined })}>
+                {words.links.next}
+              </Button>
+            )}
+          </nav>
+        </div>
+      )}
+    </Page>
+  )
+}

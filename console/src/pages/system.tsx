@@ -1,0 +1,103 @@
+// For the owner: what the public API tells of the server itself.
+import { useMutation } from '@tanstack/react-query'
+import { useState } from 'react'
+import { Button } from 'react-aria-components/Button'
+import { answerOf, api, problemOf } from '../api.ts'
+import { CachesPanel } from '../link/caches.tsx'
+import { Field } from '../parts/fields.tsx'
+import { Page, Panel, sentenceOf } from '../parts/page.tsx'
+import { pageState } from '../state.ts'
+import { useFormats, useWords } from '../words/words.tsx'
+import { LimitsPanel } from './limits.tsx'
+import { Act } from '../parts/act.tsx'
+
+export default function System() {
+  const words = useWords()
+  const { version, commit, publicUrl } = pageState
+  return (
+    <Page title={words.shell.system} lead={words.system.lead}>
+      <Panel title={words.system.release}>
+        <dl className="facts">
+          <dt>{words.system.version}</dt>
+          <dd>
+            {version} ({commit})
+          </dd>
+          <dt>PUBLIC_URL</dt>
+          <dd>{publicUrl}</dd>
+          <dt>{words.system.api}</dt>
+          <dd>
+            <a href="/api/docs">/api/docs</a>
+          </dd>
+        </dl>
+      </Panel>
+      <LimitsPanel />
+      <LookUp />
+      <Quotas />
+    </Page>
+  )
+}
+
+function LookUp() {
+  const words = useWords()
+  const [text, setText] = useState('')
+  const [code, setCode] = useState<string>()
+  return (
+    <>
+      <Panel title={words.system.lookUp}>
+        <form
+          className="stack"
+          onSubmit={(event) => {
+            event.preventDefault()
+            setCode(text.trim())
+          }}
+        >
+          <Field
+            label={words.newLink.code}
+            value={text}
+            onChange={setText}
+            about={words.system.lookUpAbout}
+            suffix={
+              <Button className="button" type="submit" isDisabled={text.trim() === ''}>
+                {words.system.ask}
+              </Button>
+            }
+          />
+        </form>
+      </Panel>
+      {code !== undefined && <CachesPanel key={code} link={{ code, domain: null }} />}
+    </>
+  )
+}
+
+function Quotas() {
+  const words = useWords()
+  const formats = useFormats()
+  const sync = useMutation({ mutationFn: () => answerOf(api.POST('/quota/sync')) })
+  return (
+    <Panel
+      title={words.system.quotas}
+      aside={
+        <Act className="button small" isPending={sync.isPending} onPress={() => sync.mutate()}>
+          {words.system.count}
+        </Act>
+      }
+    >
+      <p className="about">{words.system.quotasAbout}</p>
+      {sync.isError && (
+        <p className="problem" role="alert">
+          {sentenceOf(problemOf(sync.error), words)}
+        </p>
+      )}
+      {sync.data && (
+        <ul className="rows">
+          {sync.data.items.map(({ tenant, used, before }) => (
+            <li key={tenant}>
+              <strong>{tenant}</strong>
+              <span>{words.system.counted(formats.count(used), before === null ? '–' : formats.count(before))}</span>
+            </li>
+          ))}
+        </ul>
+      )}
+    </Panel>
+  )
+}

@@ -1,0 +1,123 @@
+// For the owner: one team, its tier, its limits and its keys.
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { Button } from 'react-aria-components/Button'
+import { Link as To, useLocation } from 'wouter'
+import { answerOf, api, done, problemOf, type Schemas } from '../api.ts'
+import { Above } from '../parts/dialog.tsx'
+import { Choice, Field, OnOff } from '../parts/fields.tsx'
+import { Failed, Loading, Page, Panel, sentenceOf } from '../parts/page.tsx'
+import { toast } from '../parts/toasts.tsx'
+import { useWords } from '../words/words.tsx'
+import { KeysPanel } from './keys-panel.tsx'
+import { LimitsPanel } from './limits.tsx'
+import { tiers } from './tenants.tsx'
+import { Act } from '../parts/act.tsx'
+
+export default function TenantPage({ id }: { readonly id: string }) {
+  const words = useWords()
+  const tenant = useQuery({
+    queryKey: ['tenants', id],
+    queryFn: () => answerOf(api.GET('/tenants/{id}', { params: { path: { id } } })),
+  })
+  return (
+    <Page title={tenant.data?.name ?? id} lead={<To to={`/?tenant=${id}`}>{words.tenants.itsLinks}</To>}>
+      {tenant.isPending && <Loading />}
+      {tenant.isError && <Failed error={tenant.error} onRetry={() => void tenant.refetch()} />}
+      {tenant.data && (
+        <>
+          <KeysPanel tenant={id} />
+          <LimitsPanel of={id} />
+          {id !== 'owner' && <Settings key={tenant.data.updatedAt} tenant={tenant.data} />}
+        </>
+      )}
+    </Page>
+  )
+}
+
+function Settings({ tenant }: { readonly tenant: Schemas['Tenant'] }) {
+  const words = useWords()
+  const queries = useQueryClient()
+  const [, go] = useLocation()
+  const [name, setName] = useState(tenant.name)
+  const [tier, setTier] = useState(tenant.tier)
+  const [quota, setQuota] = useState(tenant.linkQuota === null ? '' : String(tenant.linkQuota))
+  const [preview, setPreview] = useState(tenant.preview)
+  const [isAsking, setAsking] = useState(false)
+  const path = { id: tenant.id }
+  const refresh = () => Promise.all([queries.invalidateQueries({ queryKey: ['tenants'] }), queries.invalidateQueries({ queryKey: ['limits'] })]) // prettier-ignore
+  const onError = (error: unknown): void => toast({ kind: 'bad', text: sentenceOf(problemOf(error), words) })
+  const save = useMutation({
+    mutationFn: () =>
+      answerOf(
+        api.PATCH('/tenants/{id}', {
+          params: { path },
+          body: { name: name.trim(), tier, preview, linkQuota: quota.trim() === '' ? null : Number(quota) },
+        }),
+      ),
+    onSuccess: () => {
+      toast({ text: words.link.saved })
+      return refresh()
+    },
+    onError,
+  })
+  const remove = useMutation({
+    mutationFn: () => done(api.DELETE('/tenants/{id}', { params: { path } })),
+    onSuccess: () => {
+      go('/tenants')
+      return refresh()
+    },
+    onError: (error) => {
+      setAsking(false)
+      onError(error)
+    },
+  })
+  return (
+    <Panel title={words.tenants.settings}>
+      <form
+        className="stack"
+        onSubmit={(event) => {
+          event.preventDefault()
+          save.mutate()
+        }}
+      >
+        <div className="trio">
+          <Field label={words.tenants.name} value={name} onChange={setName} />
+          <Choice
+            label={words.tenants.tier}
+            value={tier}
+            options={tiers.map((each) => [each, each] as const)}
+            onChange={setTier}
+          />
+          <Field
+            label={words.tenants.linkQuota}
+            type="number"
+            value={quota}
+            onChange={setQuota}
+            about={words.tenants.linkQuotaAbout}
+          />
+        </div>
+        <OnOff label={words.tenants.preview} about={words.tenants.previewAbout} value={preview} onChange={setPreview} />
+        <div className="row between">
+          <Act className="button strong" type="submit" isPending={save.isPending}>
+            {words.link.save}
+          </Act>
+          <Button className="button danger" onPress={() => setAsking(true)}>
+            {words.tenants.remove}
+          </Button>
+        </div>
+      </form>
+      <Above title={words.tenants.removeAsk(tenant.name)} isOpen={isAsking} onClose={() => setAsking(false)}>
+        <p>{words.tenants.removeAbout}</p>
+        <div className="dialog-end">
+          <Button className="button" onPress={() => setAsking(false)}>
+            {words.cancel}
+          </Button>
+          <Act className="button danger" isPending={remove.isPending} onPress={() => remove.mutate()}>
+            {words.tenants.remove}
+          </Act>
+        </div>
+      </Above>
+    </Panel>
+  )
+}

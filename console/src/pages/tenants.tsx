@@ -1,0 +1,142 @@
+// For the owner: the teams on this server.
+import { useInfiniteQuery, useMutation, useQueryClient } from '@tanstack/react-query'
+import { useState, type SyntheticEvent } from 'react'
+import { Button } from 'react-aria-components/Button'
+import { Link as To, useLocation } from 'wouter'
+import { answerOf, api, problemOf, type Schemas } from '../api.ts'
+import { Above } from '../parts/dialog.tsx'
+import { Choice, Field } from '../parts/fields.tsx'
+import { Empty, Failed, Loading, Page, Panel, sentenceOf } from '../parts/page.tsx'
+import { useFormats, useWords } from '../words/words.tsx'
+import { Act } from '../parts/act.tsx'
+
+export type Tier = Schemas['Tenant']['tier']
+export const tiers = ['standard', 'plus', 'unlimited'] as const satisfies readonly Tier[]
+
+export default function Tenants() {
+  const words = useWords()
+  const formats = useFormats()
+  const [isMaking, setMaking] = useState(false)
+  const tenants = useInfiniteQuery({
+    queryKey: ['tenants'],
+    queryFn: ({ pageParam }) =>
+      answerOf(
+        api.GET('/tenants', { params: { query: { limit: 50, ...(pageParam === '' ? {} : { cursor: pageParam }) } } }),
+      ),
+    initialPageParam: '',
+    getNextPageParam: ({ nextCursor }) => nextCursor,
+  })
+  const items = tenants.data?.pages.flatMap((page) => page.items) ?? []
+  const others = items.filter(({ id }) => id !== 'owner').length
+  return (
+    <Page
+      title={words.shell.tenants}
+      lead={words.tenants.lead}
+      actions={
+        <Button className="button strong" onPress={() => setMaking(true)}>
+          {words.tenants.make}
+        </Button>
+      }
+    >
+      {tenants.isPending && <Loading />}
+      {tenants.isError && <Failed error={tenants.error} onRetry={() => void tenants.refetch()} />}
+      {items.length > 0 && (
+        <Panel title={words.shell.tenants}>
+          <ul className="rows">
+            {items.map(({ id, name, tier, createdAt }) => (
+              <li key={id}>
+                <div>
+                  <To to={`/tenants/${id}`}>
+                    <strong>{name}</strong>
+                  </To>
+                  <span className="about">
+                    {id} · {words.keys.since(formats.day(createdAt))}
+                  </span>
+                </div>
+                <span className="badge">{tier}</span>
+              </li>
+            ))}
+          </ul>
+          {tenants.hasNextPage && (
+            <Act
+              className="button small"
+              isPending={tenants.isFetchingNextPage}
+              onPress={() => void tenants.fetchNextPage()}
+            >
+              {words.links.next}
+            </Act>
+          )}
+        </Panel>
+      )}
+      {tenants.data && others === 0 && (
+        <Empty title={words.tenants.none}>
+          <p>{words.tenants.noneAbout}</p>
+        </Empty>
+      )}
+      <NewTenant isOpen={isMaking} onClose={() => setMaking(false)} />
+    </Page>
+  )
+}
+
+function NewTenant({ isOpen, onClose }: { readonly isOpen: boolean; readonly onClose: () => void }) {
+  const words = useWords()
+  const queries = useQueryClient()
+  const [, go] = useLocation()
+  const [id, setId] = useState('')
+  const [name, setName] = useState('')
+  const [tier, setTier] = useState<Tier>('standard')
+  const make = useMutation({
+    mutationFn: () => answerOf(api.POST('/tenants', { body: { id: id.trim(), name: name.trim(), tier } })),
+    onSuccess: (made) => {
+      go(`/tenants/${made.id}`)
+      return queries.invalidateQueries({ queryKey: ['tenants'] })
+    },
+  })
+  const problem = make.isError ? problemOf(make.error) : undefined
+  const said = (field: string): string | undefined => (problem?.field === field ? problem.message : undefined)
+  return (
+    <Above title={words.tenants.makeTitle} isOpen={isOpen} onClose={onClose}>
+      <form
+        className="stack"
+        onSubmit={(event: SyntheticEvent) => {
+          event.preventDefault()
+          make.mutate()
+        }}
+      >
+        <Field label={words.tenants.name} value={name} onChange={setName} problem={said('name')} autoFocus isRequired />
+        <Field
+          label={words.tenants.id}
+          value={id}
+          onChange={setId}
+          about={words.tenants.idAbout}
+          problem={said('id')}
+          isRequired
+        />
+        <Choice
+          label={words.tenants.tier}
+          value={tier}
+          options={tiers.map((each) => [each, each] as const)}
+          onChange={setTier}
+        />
+        {problem && problem.field !== 'name' && problem.field !== 'id' && (
+          <p className="problem" role="alert">
+            {sentenceOf(problem, words)}
+          </p>
+        )}
+        <div className="dialog-end">
+          <Button className="button" onPress={onClose}>
+            {words.cancel}
+          </Button>
+          <Act
+            className="button strong"
+            type="submit"
+            isPending={make.isPending}
+            isDisabled={id.trim() === '' || name.trim() === ''}
+          >
+            {words.tenants.make}
+          </Act>
+        </div>
+      </form>
+    </Above>
+  )
+}
