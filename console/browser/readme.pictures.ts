@@ -6,7 +6,7 @@ import { quickLink, signedIn, sizes, visit, type At } from './browser.ts'
 
 const links = [
   { code: 'board', url: 'https://example.org/board/minutes', password: 'correct horse', title: 'Minutes of the board' },
-  { code: 'up', url: 'https://status.example.org/', title: 'Status page' },
+  { code: 'uptime', url: 'https://status.example.org/', title: 'Status page' },
   { code: 'jobs', url: 'https://www.example.com/jobs', enabled: false, title: 'Open positions' },
   { code: 'fair', url: 'https://shop.example.org/products/poster', tags: ['print'], title: 'Poster of the autumn fair' },
   { code: 'summer', url: 'https://example.org/summer', startsAt: '2090-06-01T00:00:00Z', title: 'From June on' },
@@ -24,7 +24,7 @@ const links = [
   { code: 'spring', url: 'https://example.org/spring/landing?utm_source=newsletter', tags: ['campaign', 'mail'], title: 'Spring campaign', note: 'Until the end of May.' },
 ] // prettier-ignore
 
-const clicks = { spring: 137, app: 64, handbook: 12, fair: 31, up: 5 }
+const clicks = { spring: 137, app: 64, handbook: 12, fair: 31, uptime: 5 }
 
 async function fill({ server }: At): Promise<void> {
   for (const link of links) await created(server.api, '/links', link)

@@ -50,8 +50,9 @@ export function useLinkWrites(tenant: string) {
     onSuccess: (_done, link) => {
       // A tenant gets back the code that it has deleted; the owner would get another tenant's code for itself.
       const again = link.tenant === tenant ? remake(link) : undefined
+      // By a promise: the page that began it may be gone by then.
       const undo = (): void =>
-        create.mutate(again!, { onSuccess: () => toast({ text: words.links.restored(link.code) }), onError })
+        void create.mutateAsync(again!).then(() => toast({ text: words.links.restored(link.code) }), onError)
       toast({
         text: words.links.deleted(link.code),
         actions: again ? [{ label: words.undo, act: undo }] : [],
@@ -60,16 +61,14 @@ export function useLinkWrites(tenant: string) {
     },
     onError,
   })
-  const setEnabled = (link: Link, enabled: boolean): void =>
-    change.mutate(
-      { link, body: { enabled } },
-      {
-        onSuccess: (changed) =>
-          toast({
-            text: enabled ? words.links.enabled(link.code) : words.links.disabled(link.code),
-            actions: [{ label: words.undo, act: () => setEnabled(changed, !enabled) }],
-          }),
-      },
+  const setEnabled = (link: Link, enabled: boolean, isUndo = false): void => {
+    const undo = { label: words.undo, act: () => setEnabled(link, !enabled, true) }
+    const text = enabled ? words.links.enabled(link.code) : words.links.disabled(link.code)
+    // What goes wrong is said by the mutation itself.
+    void change.mutateAsync({ link, body: { enabled } }).then(
+      () => toast({ text, actions: isUndo ? [] : [undo] }),
+      () => undefined,
     )
+  }
   return { change, create, remove, setEnabled }
 }

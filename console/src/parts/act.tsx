@@ -1,17 +1,6 @@
-// A button that asks the server: while it waits it says so, keeps the focus, and cannot be pressed twice.
+// A button that asks the server: while it waits it keeps the focus, and cannot be pressed twice.
 import { Button, type ButtonProps } from 'react-aria-components/Button'
-import { ProgressBar } from 'react-aria-components/ProgressBar'
-import type { ReactNode } from 'react'
-import { useWords } from '../words/words.tsx'
 
-export function Act({ children, ...props }: Omit<ButtonProps, 'children'> & { readonly children: ReactNode }) {
-  const words = useWords()
-  return (
-    <Button {...props}>
-      {children}
-      {props.isPending === true && (
-        <ProgressBar className="visually-hidden" aria-label={words.loading} isIndeterminate />
-      )}
-    </Button>
-  )
-}
+export const Act = ({ isPending = false, type, onPress, ...props }: ButtonProps) => (
+  <Button {...props} data-pending={isPending || undefined} {...(isPending ? { type: 'button' } : { type, onPress })} />
+)
