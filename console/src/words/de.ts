@@ -1,4 +1,5 @@
 // What the console says, in German.
+// Long because a language is read as a whole.
 import type { Words } from './en.ts'
 
 export const de: Words = {

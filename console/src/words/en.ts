@@ -1,4 +1,5 @@
 // What the console says, in English. Its shape is what every other language has to have: what is missing does not compile.
+// Long because a language is read as a whole.
 export const en = {
   close: 'Close',
   cancel: 'Cancel',
