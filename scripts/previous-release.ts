@@ -1,14 +1,10 @@
 // An earlier commit and this one on the same Postgres and Redis, as while servers are replaced one by one, or after a way back:
 // the earlier one never says where a special link leads, and what it writes to Redis never makes this one say anything wrong.
 //   npm run -s previous-release -- <commit>
-import { spawnSync } from 'node:child_process'
-import { mkdtempSync, rmSync, symlinkSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { ask, type Answer } from '../embedded/ask.ts'
-import { projectDir } from '../embedded/paths.ts'
 import { openStand } from '../loadtest/bench/stand.ts'
 import { command } from '../loadtest/report/command.ts'
+import { withEarlier } from './earlier.ts'
 
 const secret = 'https://target.example.org/'
 const ownerKey = 'ql_aPreviousReleaseBesideThisOneOnTheSameStores'
@@ -21,19 +17,16 @@ await command(async () => {
     console.error('Name the commit: npm run -s previous-release -- <commit>')
     return 2
   }
-  const folder = join(mkdtempSync(join(tmpdir(), 'quicklink-previous-')), 'quicklink')
-  const git = (...args: string[]): void => {
-    const { status, stderr } = spawnSync('git', args, { cwd: projectDir, encoding: 'utf8' })
-    if (status !== 0) throw new Error(`git ${args.join(' ')}: ${stderr}`)
-  }
-  git('worktree', 'add', '--detach', folder, commit)
-  symlinkSync(join(projectDir, 'node_modules'), join(folder, 'node_modules'))
+  return withEarlier(commit, (main) => beside(commit, main))
+})
+
+async function beside(commit: string, main: string): Promise<number> {
   const stand = await openStand()
   const wrong: string[] = []
   try {
     const env = { REDIS_URL: stand.redis.url, OWNER_KEY: ownerKey }
     const now = await stand.startServer(env)
-    const before = await stand.startServer(env, join(folder, 'server/main.ts'))
+    const before = await stand.startServer(env, main)
     const api = async (method: string, path: string, body: object): Promise<Answer> =>
       ask(now.url, `/api/v1${path}`, {
         method,
@@ -78,10 +71,8 @@ await command(async () => {
     return wrong.length === 0 ? 0 : 1
   } finally {
     await stand.close()
-    git('worktree', 'remove', '--force', folder)
-    rmSync(join(folder, '..'), { recursive: true, force: true })
   }
-})
+}
 
 function pause(ms: number): Promise<void> {
   return new Promise((resolve) => void setTimeout(resolve, ms))

@@ -11,6 +11,8 @@ export type Paths =
 export interface Load {
   readonly paths: Paths
   readonly headers: readonly (readonly [string, string])[]
+  /** Another one than the server's. */
+  readonly host?: string
   /** POSTs this instead of a GET. */
   readonly body?: string
   /** Sends this instead, to something that is no HTTP server. */
@@ -42,7 +44,7 @@ export const browserHeaders: Load['headers'] = [
 ] // prettier-ignore
 
 /** A request is a method, then what `paths` draws, then `after`. */
-export function bytesOf({ paths, headers, body }: Load, host: string): { before: string; after: string } {
+export function bytesOf({ paths, headers, body, host: named }: Load, host: string): { before: string; after: string } {
   const own =
     body === undefined
       ? []
@@ -50,7 +52,7 @@ export function bytesOf({ paths, headers, body }: Load, host: string): { before:
           ['Content-Type', 'application/json'],
           ['Content-Length', String(body.length)],
         ]
-  const lines = [['Host', host], ...headers, ...own].map(([name, value]) => `${name}: ${value}\r\n`)
+  const lines = [['Host', named ?? host], ...headers, ...own].map(([name, value]) => `${name}: ${value}\r\n`)
   const after = ` HTTP/1.1\r\n${lines.join('')}\r\n${body ?? ''}`
   const method = body === undefined ? 'GET' : 'POST'
   return { before: `${method} ${paths.kind === 'one' ? paths.path : `/${paths.prefix}`}`, after }

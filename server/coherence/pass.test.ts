@@ -10,6 +10,7 @@ import { startRelay } from './relay.ts'
 import { Trust } from './trust.ts'
 import type { Truth } from './truth.ts'
 import { Vouching } from './vouching.ts'
+import { plain } from '../../testing/links.ts'
 
 const code = 'abc1234' as Code
 const nothing = (): void => undefined
@@ -43,12 +44,7 @@ function start(time: VirtualTime) {
       code,
       id: newId(),
       url: `https://example.org/${version}`,
-      permanent: false,
-      startsAtS: null,
-      expiresAtS: null,
-      expiredUrl: null,
-      forwardQuery: false,
-      monthlyHits: null,
+      ...plain,
       version,
     }), 0, rollback) // prettier-ignore
   return { server, process, update, statements: () => statements }

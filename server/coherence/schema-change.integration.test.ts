@@ -4,6 +4,7 @@ import { expect, it, vi } from 'vitest'
 import { absent, type Code, type Link } from '../link.ts'
 import { connectRedis, freshRedis } from '../../testing/services.ts'
 import { createSharedCache } from './shared-cache.ts'
+import { plain } from '../../testing/links.ts'
 
 vi.mock(import('./schema.ts'), async (original) => ({
   ...(await original()),
@@ -16,12 +17,7 @@ const link = (version: number): Link => ({
   code,
   id: 1,
   url: `https://example.org/${version}`,
-  permanent: false,
-  startsAtS: null,
-  expiresAtS: null,
-  expiredUrl: null,
-  forwardQuery: false,
-  monthlyHits: null,
+  ...plain,
   version,
 })
 const stored = (version: number): string =>

@@ -9,6 +9,7 @@ import { absent, isLink, type Code, type Known, type Special } from '../link.ts'
 import { setIfNotOlder, type Keys } from './model/redis-model.ts'
 import { cursorKey, decode, hintKey, linkKey } from './schema.ts'
 import { createSharedCache, type SharedCache } from './shared-cache.ts'
+import { plain } from '../../testing/links.ts'
 
 const lifetimes = { linkTtlS: 3600, notFoundTtlS: 300, tombstoneS: 600, ttlJitter: 0.08 }
 const codes = ['one', 'two'] as Code[]
@@ -35,12 +36,7 @@ const known = fc
           code: '' as Code,
           id: 7,
           url: special === 'password' ? '' : `https://example.org/${version}`,
-          permanent: false,
-          startsAtS: null,
-          expiresAtS: null,
-          expiredUrl: null,
-          forwardQuery: false,
-          monthlyHits: null,
+          ...plain,
           version,
           ...(special === undefined ? {} : { special }),
         }

@@ -11,6 +11,7 @@ import { counterKey, createHitCounters } from './hit-counters.ts'
 import { HitQuota } from './hit-quota.ts'
 import { createHitSupply } from './hit-supply.ts'
 import type { Grant, Granted, Step as GrantStep } from './store.ts'
+import { plain } from '../../testing/links.ts'
 
 export interface Flaws {
   /** Whatever is in Redis is believed: all servers look the same. */
@@ -88,11 +89,7 @@ export class World {
       code: this.#code,
       id: 1,
       url: 'https://a/',
-      permanent: false,
-      startsAtS: null,
-      expiresAtS: null,
-      expiredUrl: null,
-      forwardQuery: false,
+      ...plain,
       monthlyHits: limit,
       version: 1,
     }

@@ -7,18 +7,14 @@ import { createDateHeader, prepareCopy, wireOf } from './prepared.ts'
 import { createResolver } from './resolve.ts'
 import { copyOf, createTier1 } from './tier1-local.ts'
 import { noTier2 } from './tier2-redis.ts'
+import { plain } from '../../testing/links.ts'
 
 const code = 'abc1234' as Code
 const link = (changes: Partial<Link> = {}): Link => ({
   code,
   id: 7,
   url: 'https://example.com/',
-  permanent: false,
-  startsAtS: null,
-  expiresAtS: null,
-  expiredUrl: null,
-  forwardQuery: false,
-  monthlyHits: null,
+  ...plain,
   version: 1,
   ...changes,
 })

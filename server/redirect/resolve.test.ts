@@ -5,18 +5,14 @@ import { absent, isLink, type Answer, type Code, type Known, type Link } from '.
 import { createResolver } from './resolve.ts'
 import { createTier1 } from './tier1-local.ts'
 import { noTier2 } from './tier2-redis.ts'
+import { plain } from '../../testing/links.ts'
 
 const code = 'abc1234' as Code
 const link = (version: number): Link => ({
   code,
   id: 7,
   url: `https://example.com/${version}`,
-  permanent: false,
-  startsAtS: null,
-  expiresAtS: null,
-  expiredUrl: null,
-  forwardQuery: false,
-  monthlyHits: null,
+  ...plain,
   version,
 })
 const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))

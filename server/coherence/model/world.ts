@@ -8,6 +8,7 @@ import { PostgresModel, type Make, type State } from './postgres-model.ts'
 import { freshMs, replyMs, settings, startProcess, type Flaws, type Process } from './process.ts'
 import { RedisServer } from './redis-model.ts'
 import { epochMs, type VirtualTime } from '../../../testing/virtual-time.ts'
+import { plain } from '../../../testing/links.ts'
 
 /** `which` code it is about, where it is about one; `pick` decides the rest. */
 export type Step = { readonly atMs: number; readonly pick: number; readonly which: number } & (
@@ -39,14 +40,6 @@ const calmSteps: readonly string[] = [
 
 // Two that are always warm in tier 1, with one name on two domains, and one that is asked for so rarely that only Redis remembers it.
 const codes = ['aaa', 'go.example/aaa', 'ccc'] as Code[]
-const plain = {
-  permanent: false,
-  startsAtS: null,
-  expiresAtS: null,
-  expiredUrl: null,
-  forwardQuery: false,
-  monthlyHits: null,
-}
 /** Nobody asks for them: with the others they make a long list. */
 const fillers = ['ddd', 'eee', 'fff'] as Code[]
 const allIndexes = [0, 1, 2, 3] as const
