@@ -5,7 +5,7 @@ import { operations } from '../testing/operations.ts'
 import { fresh, problem, quickLink, target, type QuickLink, type Tenant } from './quicklink.ts'
 
 const table: Readonly<Record<Role | 'nothing', readonly string[]>> = {
-  nothing: ['POST /session'],
+  nothing: ['POST /session', 'POST /invitation'],
   viewer: [
     'GET /links',
     'GET /links/export',
@@ -23,12 +23,15 @@ const table: Readonly<Record<Role | 'nothing', readonly string[]>> = {
     'GET /tenants/{id}/keys/{keyId}',
     'DELETE /tenants/{id}/keys/{keyId}',
     'GET /audit',
+    ...['POST /members', 'GET /members', 'GET /members/{id}', 'PATCH /members/{id}', 'DELETE /members/{id}'],
+    'POST /members/{id}/invitation',
   ],
   owner: [
     ...['POST /tenants', 'GET /tenants', 'GET /tenants/{id}', 'PATCH /tenants/{id}', 'DELETE /tenants/{id}'],
     ...['GET /tenants/{id}/limits', 'POST /tenants/{id}/quota/sync', 'POST /quota/sync'],
     ...['POST /domains', 'GET /domains', 'GET /domains/{host}', 'PATCH /domains/{host}', 'DELETE /domains/{host}'],
     ...['GET /cache/{code}', 'POST /cache/invalidate'],
+    'POST /sign-in-links',
   ],
 }
 const least = (['nothing', ...roles] as const).flatMap((role) => table[role].map((asked) => [asked, role] as const))

@@ -32,6 +32,7 @@ import { parseDestination } from './links/destination.ts'
 import { createExports } from './links/export.ts'
 import { createLeash } from './links/search.ts'
 import type { App, AppDeps } from './processes/worker.ts'
+import { memberRoutes } from './members/api.ts'
 import { createGuard } from './passwords/guard.ts'
 import { Hasher } from './passwords/hasher.ts'
 import { createAbsentCodes } from './rates/absent-codes.ts'
@@ -272,6 +273,7 @@ async function compose(config: Config, deps: AppDeps, acquired: AsyncDisposableS
       onTooMany,
       onRefused: (address) => strangers.warn({ address }, 'somebody tried to sign in with a key that does not work'),
     })
+    const members = memberRoutes({ sql, makeLink: sessions.makeLink })
     api.router.use(
       apiRouter(config, {
         sql,
@@ -284,6 +286,7 @@ async function compose(config: Config, deps: AppDeps, acquired: AsyncDisposableS
           ...hits.routes,
           ...tenants.routes,
           ...sessions.routes,
+          ...members,
           ...domains.routes,
           ...audit,
           ...cache,

@@ -354,10 +354,20 @@ export const limits = {
   purgeAfterDays: 30,
   /** Characters of a key: longer ones are not hashed, no key of ours, supplied ones included, is that long. */
   keyLength: 512,
-  /** Hours that a session lives after its last use, days at most, and how many of a key live at once: the oldest go. */
+  /** Hours that a session lives after its last use, and days at most; hours of one that has come from an identity provider. */
   sessionIdleHours: 8,
   sessionDays: 7,
-  sessionsPerKey: 50,
+  sessionOidcHours: 24,
+  /** Sessions of a key or a member that live at once: the oldest go. Sign-ins of one in a minute, per process. */
+  sessionsPerAccount: 50,
+  signInsPerMinute: 120,
+  /** Days that an invitation is good for; minutes of the link that signs the owner in. */
+  invitationDays: 7,
+  signInLinkMinutes: 5,
+  /** Members of a tenant: a list has all of them. */
+  membersPerTenant: 1000,
+  /** Characters of a link's token, with room: a longer one is none of ours. */
+  tokenLength: 100,
   /** Days that an entry of the audit log is kept, and the address in it; characters of what a field was and is. */
   auditDays: 400,
   auditAddressDays: 30,

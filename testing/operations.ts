@@ -8,6 +8,7 @@ import { statusOf } from '../server/errors.ts'
 import { readHitsOperation } from '../server/hits/api.ts'
 import * as bulk from '../server/links/bulk-operations.ts'
 import * as links from '../server/links/operations.ts'
+import * as members from '../server/members/operations.ts'
 import { readLimits, readTenantLimits, syncQuota, syncQuotas } from '../server/quotas/api.ts'
 import * as sessions from '../server/sessions/operations.ts'
 import * as tenants from '../server/tenants/operations.ts'
@@ -21,6 +22,7 @@ export const operations: readonly Operation[] = [
   ...Object.values(domains),
   ...[readLimits, readTenantLimits, syncQuota, syncQuotas],
   ...Object.values(sessions),
+  ...Object.values(members),
   listAudit,
   ...[readCache, invalidateCache],
 ]

@@ -37,6 +37,9 @@ const asTime: z.GlobalMeta = {
 /** As an answer has it: UTC, to the millisecond. */
 export const timeShown = z.iso.datetime({ precision: 3 }).meta(asTime)
 
+/** It signs in once. The token is in the fragment, which no browser sends. */
+export const linkOnceShown = z.object({ url: z.string(), endsAt: timeShown }).meta({ id: 'LinkOnce' })
+
 export const count = z.int().min(0)
 
 export const codeShown = z

@@ -46,7 +46,8 @@ export const groups = {
   Limits: "What a tenant has used of its tier's limits.",
   Tenants: 'Teams on this server, each with links, keys and limits of its own.',
   Keys: 'The keys of a tenant. A key is shown once, when it is made; the server keeps its hash.',
-  Sessions: 'Sign-in for browsers: a key is exchanged for a cookie.',
+  Members: 'People of a tenant, who sign in by an invitation or by an identity provider.',
+  Sessions: 'Sign-in for browsers: a key, or a link that signs in once, is exchanged for a cookie.',
   Audit: 'Who did what, when and from where.',
   Cache: 'For the owner, when a redirect looks wrong: what each cache holds, and how to make all of them ask anew.',
 } as const

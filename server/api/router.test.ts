@@ -6,6 +6,7 @@ import { cacheRoutes } from '../coherence/api.ts'
 import { domainRoutes } from '../domains/api.ts'
 import { hitRoutes } from '../hits/api.ts'
 import { linkRoutes } from '../links/api.ts'
+import { memberRoutes } from '../members/api.ts'
 import { usageRoutes } from '../quotas/api.ts'
 import { sessionRoutes } from '../sessions/api.ts'
 import { tenantRoutes } from '../tenants/api.ts'
@@ -21,6 +22,8 @@ const routes = [
   tenantRoutes,
   sessionRoutes,
   domainRoutes,
+  memberRoutes,
+  memberRoutes,
   auditRoutes,
   cacheRoutes,
 ].flatMap((routesOf) => routesOf(nothing))

@@ -57,7 +57,7 @@ export const listAudit = operation({
   query: z.strictObject({
     ...pageOf(limits.pageMax / 2),
     code: codeNamed.optional().meta({ description: 'Of this link only.' }),
-    domain: domainGiven.optional(),
+    domain: domainGiven.optional().meta({ description: 'Its domain, with `code`.' }),
     tenant: tenantIdGiven.optional().meta({ description: "In this tenant's log." }),
   }),
   answer: {

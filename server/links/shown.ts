@@ -41,7 +41,7 @@ export const linkShown = z
       .meta({ description: 'How often it redirects in a calendar month (UTC); null: without a limit.' }),
     clicks: count.meta({ description: 'How often it was followed, up to a few seconds ago.' }),
     tenant: tenantShown,
-    createdBy: z.string().nullable().meta({ description: 'The name of the key that made it.' }),
+    createdBy: z.string().nullable().meta({ description: 'The name of the key or the member that made it.' }),
     version: count.meta({ description: 'A change of what visitors notice makes it larger.' }),
     revision: count.meta({ description: 'How often title, note or tags were changed.' }),
     createdAt: timeShown,

@@ -40,6 +40,7 @@ const tasks = {
     `ends_at < now() or used_at < now() - make_interval(hours => $1)`,
     limits.sessionIdleHours,
   ),
+  signInLinks: remove('sign_in_links', 'ends_at < now() - make_interval(days => $1)', 0),
   audit: remove('audit', 'at < now() - make_interval(days => $1)', limits.auditDays),
   auditAddresses: step(
     'update audit set address = null',

@@ -1,39 +1,33 @@
-// Sign-in for browsers. A key is exchanged for a session, whose token is in a cookie, and whose SHA-256 is in Postgres.
-import { randomBytes } from 'node:crypto'
+// Sign-in for browsers: a key, or a link that signs in once, is exchanged for a session, whose token is in a cookie, and whose SHA-256
+// is in Postgres.
 import { route, type By, type Caller, type Route } from '../api/operation.ts'
 import { note } from '../audit/store.ts'
-import type { Config } from '../config.ts'
+import { limits, type Config } from '../config.ts'
 import type { Postgres } from '../connections/postgres.ts'
 import { QuickLinkError } from '../errors.ts'
-import { checksumOf, rememberCallers, sha256, type CallerOf, type SecretForm } from '../tenants/callers.ts'
-import { roleWithout, type Authenticate } from '../tenants/keys.ts'
+import { rememberCallers, sha256, type CallerOf } from '../tenants/callers.ts'
+import type { Authenticate } from '../tenants/keys.ts'
 import { sessionCookie, type SessionCookie } from './cookie.ts'
+import { linkMaker, type MakeLink } from './links.ts'
 import * as operations from './operations.ts'
 import type { SessionShown } from './operations.ts'
-import { deleteSession, deleteSessions, findSession, insertSession, listSessions, type SessionRow } from './store.ts'
-
-/** 256 bits, and a checksum: a guess costs no question. */
-function newToken(): string {
-  const random = `qs_${randomBytes(32).toString('base64url')}`
-  return random + checksumOf(random)
-}
-
-function formOf(token: string): SecretForm {
-  const [, random, checksum] = /^(qs_[\w-]{43})([\w-]{6})$/.exec(token) ?? []
-  return random !== undefined && checksumOf(random) === checksum ? 'checked' : 'mistyped'
-}
+import { createSignIn, noLink, type SignIn } from './sign-in.ts'
+import { deleteSessions, findLink, findSession, listSessions, type SessionRow } from './store.ts'
+import { formOf } from './token.ts'
 
 interface SessionsDeps {
   readonly sql: Postgres
   /** By a key. */
   readonly authenticate: Authenticate
   readonly onTooMany: () => void
-  /** A key that was refused, and from where. */
+  /** A key or a link that was refused, and from where. */
   readonly onRefused: (address: string) => void
 }
 
 export interface Sessions {
   readonly cookie: SessionCookie
+  readonly signIn: SignIn
+  readonly makeLink: MakeLink
   /** By the token in the cookie. */
   readonly callerOf: CallerOf
   readonly routes: readonly Route[]
@@ -42,75 +36,102 @@ export interface Sessions {
 export function openSessions({ publicUrl }: Pick<Config, 'publicUrl'>, deps: SessionsDeps): Sessions {
   const { sql, onTooMany } = deps
   const cookie = sessionCookie(publicUrl)
-  const find = async (_token: string, hash: Buffer): Promise<Caller | undefined> => {
-    const found = await findSession(sql, hash)
-    if (!found) return undefined
-    const { tenant, keyId, keyName, sessionId } = found
-    const role = found.role ?? roleWithout(tenant)
-    return { tenant, role, isOwner: role === 'owner', kind: 'key', id: keyId, name: keyName, sessionId }
-  }
-  const callerOf = rememberCallers({ formOf, find, onTooMany, nowMs: () => performance.now() })
-  return { cookie, callerOf, routes: sessionRoutes({ ...deps, cookie }) }
+  const signIn = createSignIn(sql, cookie, onTooMany)
+  const makeLink = linkMaker(publicUrl, cookie)
+  const callerOf = rememberCallers({
+    formOf: (token) => formOf('qs', token),
+    find: (_token, hash) => findSession(sql, hash),
+    onTooMany,
+    nowMs: () => performance.now(),
+  })
+  const opened = { cookie, signIn, makeLink, callerOf }
+  return { ...opened, routes: sessionRoutes({ ...deps, ...opened }) }
 }
 
-type RoutesDeps = Omit<SessionsDeps, 'onTooMany'> & { readonly cookie: SessionCookie }
+type RoutesDeps = Omit<SessionsDeps, 'onTooMany'> & Omit<Sessions, 'routes' | 'callerOf'>
 
-export function sessionRoutes({ sql, cookie, authenticate, onRefused }: RoutesDeps): Route[] {
+export const sessionRoutes = (deps: RoutesDeps): Route[] => [...ofSignIn(deps), ...ofSessions(deps)]
+
+const ofSignIn = ({ sql, cookie, signIn, makeLink, authenticate, onRefused }: RoutesDeps): Route[] => {
+  /** Tells the log of what was refused, and the caller what to do. */
+  const told = async <T>(address: () => string, work: () => Promise<T>, detail?: string): Promise<T> => {
+    try {
+      return await work()
+    } catch (error) {
+      if (!(error instanceof QuickLinkError) || error.code !== 'unauthorized') throw error
+      onRefused(address())
+      throw detail === undefined ? error : new QuickLinkError('unauthorized', detail, error.extras)
+    }
+  }
   return [
     route(operations.signIn, async ({ body, request, address, origin }) => {
       cookie.refuseWhereUnsafe()
       cookie.refuseOtherSites(request)
-      const caller = await authenticate(`Bearer ${body.key}`, address).catch((error: unknown) => {
-        if (!(error instanceof QuickLinkError) || error.code !== 'unauthorized') throw error
-        onRefused(address())
-        throw new QuickLinkError('unauthorized', 'This key does not work: it is mistyped, or has ended.', error.extras)
+      const { key, token } = body
+      const way = { request, origin, by: token === undefined ? 'key' : 'link' } as const
+      const signedIn =
+        token === undefined
+          ? await signIn.asKey(await told(address, () => authenticate(`Bearer ${key}`, address), noKey), way)
+          : await told(address, () => signIn.byLink(token, way, address()))
+      return { body: present(signedIn.row, signedIn.caller), headers: { 'Set-Cookie': signedIn.cookie } }
+    }),
+    route(operations.readInvitation, async ({ body: { token }, address, request }) => {
+      cookie.refuseOtherSites(request)
+      if (formOf('qi', token) === 'mistyped') throw noLink()
+      const attempt = signIn.guesses.begin(`link ${address()}`)
+      const found = await findLink(sql, sha256(token))
+      if (!found) throw noLink()
+      attempt.giveBack()
+      const { caller, endsAt } = found
+      return { body: { ...accountShown(caller), endsAt: endsAt.toISOString() } }
+    }),
+    route(operations.createSignInLink, async ({ caller, by }) => {
+      // A session must not live on in another one.
+      if (caller.sessionId !== undefined)
+        throw new QuickLinkError('forbidden', 'This needs the key itself, not a session.')
+      const body = await sql.transaction(async (sql) => {
+        const link = await makeLink(sql, caller, limits.signInLinkMinutes)
+        note(sql, by, { tenant: caller.tenant, kind: 'key', target: caller.id })
+        return link
       })
-      // Who had another session in this browser has it no longer.
-      const before = cookie.read(request)
-      const token = newToken()
-      const id = `session_${randomBytes(9).toString('base64url')}`
-      const row = await sql.transaction(async (sql) => {
-        if (before !== undefined) await deleteSession(sql, sha256(before))
-        const made = await insertSession(sql, { id, tokenHash: sha256(token), keyId: caller.id })
-        note(sql, { ...origin, caller }, { tenant: caller.tenant, kind: 'session', target: id })
-        return made
-      })
-      return { body: present(row, caller), headers: { 'Set-Cookie': cookie.write(token) } }
-    }),
-    route(operations.readSession, async ({ caller }) => {
-      const row = (await listSessions(sql, caller.id)).find(({ id }) => id === caller.sessionId)
-      if (!row) throw noSession()
-      return { body: present(row, caller) }
-    }),
-    route(operations.signOut, async ({ caller, by }) => {
-      if (caller.sessionId === undefined) throw noSession()
-      await end(sql, by, caller.sessionId)
-      return { headers: { 'Set-Cookie': cookie.remove() } }
-    }),
-    route(operations.listSessions, async ({ caller }) => ({
-      body: {
-        items: (await listSessions(sql, caller.id)).map((row) => ({
-          ...shown(row),
-          current: row.id === caller.sessionId,
-        })),
-      },
-    })),
-    route(operations.endSessions, async ({ by }) => {
-      await end(sql, by, null)
-      return undefined
-    }),
-    route(operations.endSession, async ({ by, params: { id } }) => {
-      if (await end(sql, by, id)) return undefined
-      throw new QuickLinkError('not_found', `There is no session ${id} of this key.`)
+      return { body }
     }),
   ]
 }
+
+const ofSessions = ({ sql, cookie }: RoutesDeps): Route[] => [
+  route(operations.readSession, async ({ caller }) => {
+    const row = (await listSessions(sql, caller)).find(({ id }) => id === caller.sessionId)
+    if (!row) throw noSession()
+    return { body: present(row, caller) }
+  }),
+  route(operations.signOut, async ({ caller, by }) => {
+    if (caller.sessionId === undefined) throw noSession()
+    await end(sql, by, caller.sessionId)
+    return { headers: { 'Set-Cookie': cookie.remove() } }
+  }),
+  route(operations.listSessions, async ({ caller }) => ({
+    body: {
+      items: (await listSessions(sql, caller)).map((row) => ({ ...shown(row), current: row.id === caller.sessionId })),
+    },
+  })),
+  route(operations.endSessions, async ({ by }) => {
+    await end(sql, by, null)
+    return undefined
+  }),
+  route(operations.endSession, async ({ by, params: { id } }) => {
+    if (await end(sql, by, id)) return undefined
+    throw new QuickLinkError('not_found', `There is no session ${id} of this account.`)
+  }),
+]
+
+const noKey = 'This key does not work: it is mistyped, or has ended.'
 
 /** null: all of whoever asks. Whether there were some. */
 const end = (sql: Postgres, by: By, id: string | null): Promise<boolean> =>
   sql.transaction(async (sql) => {
     const { id: whose, kind, tenant } = by.caller
-    const gone = await deleteSessions(sql, whose, id)
+    const gone = await deleteSessions(sql, by.caller, id)
     const all = { tenant, kind, target: whose, changes: { sessions: { before: gone, after: 0 } } }
     if (gone > 0) note(sql, by, id === null ? all : { tenant, kind: 'session', target: id })
     return gone > 0
@@ -126,9 +147,16 @@ const shown = (row: SessionRow) => ({
   endsAt: row.endsAt.toISOString(),
 })
 
-const present = (row: SessionRow, { tenant, role, name }: Caller): SessionShown => ({
-  ...shown(row),
+const accountShown = ({ tenant, role, isOwner, kind, name }: Caller) => ({
   tenant,
   role,
-  keyName: name,
+  kind: isOwner ? ('owner' as const) : kind,
+  name,
+})
+
+const present = (row: SessionRow, caller: Caller): SessionShown => ({
+  ...shown(row),
+  ...accountShown(caller),
+  keyName: caller.kind === 'key' ? caller.name : null,
+  memberId: caller.kind === 'member' ? caller.id : null,
 })

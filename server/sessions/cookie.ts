@@ -1,7 +1,6 @@
 // The cookie that carries a session's token, and which requests may use it.
 import type { Request } from 'express'
 import { parseCookie, stringifySetCookie } from 'cookie'
-import { limits } from '../config.ts'
 import { QuickLinkError } from '../errors.ts'
 
 const loopback = /^(localhost|127(\.\d+){3}|\[::1\])$/
@@ -15,12 +14,14 @@ export function sessionCookie(publicUrl: string) {
   const written = (value: string, maxAge: number): string =>
     stringifySetCookie({ name, value, path: '/', httpOnly: true, secure: isSecure, sameSite: 'lax', maxAge })
   return {
+    /** Whether a browser may be given one here. */
+    mayBe,
     /** What a browser sends with it; undefined: nothing. */
     read(request: Pick<Request, 'headers'>): string | undefined {
       const header = request.headers.cookie
       return mayBe && header !== undefined ? parseCookie(header)[name] : undefined
     },
-    write: (token: string): string => written(token, limits.sessionDays * 86_400),
+    write: (token: string, hours: number): string => written(token, hours * 3600),
     remove: (): string => written('', 0),
     /** No cookie travels where others can read it. */
     refuseWhereUnsafe(): void {

@@ -1,8 +1,14 @@
 // What the API offers about sessions: how a browser signs in by a key, and out.
 import { z } from 'zod'
-import { mustBe, tenantShown, timeShown } from '../api/fields.ts'
+import { linkOnceShown, mustBe, tenantShown, timeShown } from '../api/fields.ts'
 import { operation, roles } from '../api/operation.ts'
+import { doers } from '../audit/store.ts'
 import { limits } from '../config.ts'
+
+const token = z
+  .string(mustBe('text'))
+  .max(limits.tokenLength, `must have at most ${limits.tokenLength} characters`)
+  .meta({ description: 'Of a link that signs in once: what follows `#token=`.' })
 
 const newSession = z
   .strictObject(
@@ -10,11 +16,17 @@ const newSession = z
       key: z
         .string(mustBe('text'))
         .max(limits.keyLength, `must have at most ${limits.keyLength} characters`)
+        .optional()
         .meta({ description: 'A key of a tenant, or of the owner.' }),
+      token: token.optional(),
     },
     mustBe('a JSON object'),
   )
-  .meta({ id: 'NewSession' })
+  .refine(({ key, token }) => (key === undefined) !== (token === undefined), {
+    message: 'is missing: give a key or a token',
+    path: ['key'],
+  })
+  .meta({ id: 'NewSession', minProperties: 1, maxProperties: 1 })
 
 const times = {
   id: z.string().meta({ description: 'It is no secret.', examples: ['session_5Kd2vXgWm1Qz'] }),
@@ -22,8 +34,14 @@ const times = {
   usedAt: timeShown.meta({ description: 'Its last request, up to a minute ago.' }),
   endsAt: timeShown.meta({ description: 'When it ends if it is not used again.' }),
 }
+const account = {
+  tenant: tenantShown,
+  role: z.enum(roles),
+  kind: z.enum(doers).meta({ description: 'Whom it has come from.' }),
+  name: z.string().meta({ description: 'Of the key or the member; what links that it makes show as `createdBy`.' }),
+}
 const session = z
-  .object({ ...times, tenant: tenantShown, role: z.enum(roles), keyName: z.string() })
+  .object({ ...times, ...account, keyName: z.string().nullable(), memberId: z.string().nullable() })
   .meta({ id: 'Session' })
 const listed = z.object({ ...times, current: z.boolean().meta({ description: 'It asks for this list.' }) })
 export type SessionShown = z.input<typeof session>
@@ -36,12 +54,43 @@ export const signIn = operation({
   needs: 'nothing',
   summary: 'Sign in',
   about:
-    'A browser exchanges a key for a cookie that no script can read, and may then do what the key may. It lives ' +
-    `${limits.sessionIdleHours} hours after its last use, ${limits.sessionDays} days at most, and ends with its key. Writes by the ` +
+    'A browser exchanges a key, or the token of a link that signs in once, for a cookie that no script can read, and may then do what the key or ' +
+    `the member may. It lives ${limits.sessionIdleHours} hours after its last use, ${limits.sessionDays} days at most, and ends with its key or member. Writes by the ` +
     'cookie must come from a page of `PUBLIC_URL`. Needs https, or a `PUBLIC_URL` on this very machine.',
   body: { schema: newSession, example: { key: 'ql_…' } },
   answer: { status: 201, what: 'The session; its cookie is set.', schema: session, headers: ['Set-Cookie'] },
   problems: ['unauthorized', 'forbidden'],
+})
+
+export const readInvitation = operation({
+  id: 'readInvitation',
+  method: 'post',
+  path: '/invitation',
+  group: 'Sessions',
+  needs: 'nothing',
+  summary: 'Whom a link signs in',
+  about: 'It is good for a sign-in afterwards, too. A POST, so that the token stands in no address and no log.',
+  body: {
+    schema: z.strictObject({ token }, mustBe('a JSON object')).meta({ id: 'InvitationAsked' }),
+    example: { token: 'qi_…' },
+  },
+  answer: {
+    status: 200,
+    what: 'The account.',
+    schema: z.object({ ...account, endsAt: timeShown }).meta({ id: 'Invitation' }),
+  },
+  problems: ['unauthorized', 'forbidden'],
+})
+
+export const createSignInLink = operation({
+  id: 'createSignInLink',
+  method: 'post',
+  path: '/sign-in-links',
+  group: 'Sessions',
+  needs: 'owner',
+  summary: 'Make a link that signs you in once',
+  about: `For a browser on another machine, or for whoever has a terminal. Good for ${limits.signInLinkMinutes} minutes; the one before is void.`,
+  answer: { status: 201, what: 'The link, this once.', schema: linkOnceShown },
 })
 
 export const readSession = operation({
@@ -73,8 +122,8 @@ export const listSessions = operation({
   path: '/sessions',
   group: 'Sessions',
   needs: 'viewer',
-  summary: 'List the sessions of a key',
-  about: 'Of the key that asks, or that the session has come from. The newest first.',
+  summary: 'List the sessions of an account',
+  about: 'Of the key or the member that asks. The newest first.',
   answer: {
     status: 200,
     what: 'Those that live.',
@@ -88,8 +137,8 @@ export const endSessions = operation({
   path: '/sessions',
   group: 'Sessions',
   needs: 'viewer',
-  summary: 'End all sessions of a key',
-  about: 'This one among them. The key goes on.',
+  summary: 'End all sessions of an account',
+  about: 'This one among them. A key goes on.',
   answer: { status: 204, what: 'They have ended.' },
   problems: ['forbidden'],
 })
@@ -100,7 +149,7 @@ export const endSession = operation({
   path: '/sessions/{id}',
   group: 'Sessions',
   needs: 'viewer',
-  summary: 'End a session of a key',
+  summary: 'End a session of an account',
   params: z.object({
     id: z
       .string()

@@ -159,8 +159,8 @@ test('a session that was not used for hours is over, and one that is as old as m
 test('a key has a bounded number of sessions: the oldest goes', async () => {
   const { key } = await tenant()
   const first = await signedIn(key)
-  for (let n = 1; n < limits.sessionsPerKey; n++) expect((await signIn(key)).status).toBe(201)
-  expect((await first('GET', '/sessions')).body['items']).toHaveLength(limits.sessionsPerKey)
+  for (let n = 1; n < limits.sessionsPerAccount; n++) expect((await signIn(key)).status).toBe(201)
+  expect((await first('GET', '/sessions')).body['items']).toHaveLength(limits.sessionsPerAccount)
   expect((await signIn(key)).status).toBe(201)
   await ends(first)
 })

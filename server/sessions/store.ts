@@ -1,7 +1,10 @@
-// The SQL of sessions. Each belongs to a key, and may do what the key may: it ends when the key does, and with it.
-import type { Role } from '../api/operation.ts'
+// The SQL of sessions, and of links that make one. Each belongs to a key or a member, may do what that may, and ends with it.
+import type { Caller, Role } from '../api/operation.ts'
 import { limits } from '../config.ts'
 import type { Sql } from '../connections/postgres.ts'
+import { roleWithout } from '../tenants/keys.ts'
+
+export type Account = Pick<Caller, 'kind' | 'id'>
 
 export interface SessionRow {
   readonly id: string
@@ -14,69 +17,116 @@ const columns = `s.id, s.created_at as "createdAt", s.used_at as "usedAt",
   least(s.ends_at, s.used_at + make_interval(hours => ${limits.sessionIdleHours})) as "endsAt"`
 
 const lives = `s.ends_at > now() and s.used_at > now() - make_interval(hours => ${limits.sessionIdleHours})`
-const keyLives = `k.revoked_at is null and (k.expires_at is null or k.expires_at > now())`
 
-/** The oldest go where a key has too many. */
-export async function insertSession(
-  sql: Sql,
-  { id, tokenHash, keyId }: { readonly id: string; readonly tokenHash: Buffer; readonly keyId: string },
-): Promise<SessionRow> {
+/** Whose it is, of a row `s` that names a key or a member; nobody, where that has ended. */
+const account = `case when m.id is null then 'key' else 'member' end as kind, coalesce(k.id, m.id) as id,
+  coalesce(k.name, m.name) as name, coalesce(k.tenant, m.tenant) as tenant, coalesce(k.role, m.role) as role`
+const ofAccount = `left join api_keys k
+    on k.id = s.key_id and k.revoked_at is null and (k.expires_at is null or k.expires_at > now())
+  left join members m on m.id = s.member_id
+  where coalesce(k.id, m.id) is not null`
+
+type AccountRow = Omit<Caller, 'role' | 'isOwner'> & { readonly role: Role | null }
+
+export function callerOf({ role: given, ...row }: AccountRow): Caller {
+  const role = given ?? roleWithout(row.tenant)
+  return { ...row, role, isOwner: role === 'owner' }
+}
+
+const columnOf = ({ kind }: Account): string => (kind === 'key' ? 'key_id' : 'member_id')
+
+export interface NewSession {
+  readonly id: string
+  readonly tokenHash: Buffer
+  readonly hours: number
+}
+
+/** The oldest go where an account has too many. */
+export async function insertSession(sql: Sql, of: Account, { id, tokenHash, hours }: NewSession): Promise<SessionRow> {
+  const column = columnOf(of)
   const [row] = await sql.query<SessionRow>(
     `with gone as (
        delete from sessions where id in (
-         select id from sessions where key_id = $3 order by created_at desc offset ${limits.sessionsPerKey - 1}
+         select id from sessions where ${column} = $3 order by created_at desc offset ${limits.sessionsPerAccount - 1}
        )
      )
-     insert into sessions as s (id, token_hash, key_id, ends_at)
-     values ($1, $2, $3, now() + make_interval(days => ${limits.sessionDays})) returning ${columns}`,
-    [id, tokenHash, keyId],
+     insert into sessions as s (id, token_hash, ${column}, ends_at)
+     values ($1, $2, $3, now() + make_interval(hours => $4)) returning ${columns}`,
+    [id, tokenHash, of.id, hours],
   )
   if (!row) throw new Error('a session was inserted and not returned')
   return row
 }
 
-export interface SessionCaller {
-  readonly sessionId: string
-  readonly keyId: string
-  readonly keyName: string
-  readonly tenant: string
-  readonly role: Role | null
-}
-
 /** Its last use is written at most once a minute. */
-export async function findSession(sql: Sql, tokenHash: Buffer): Promise<SessionCaller | undefined> {
-  const [row] = await sql.query<SessionCaller>(
+export async function findSession(sql: Sql, tokenHash: Buffer): Promise<Caller | undefined> {
+  const [row] = await sql.query<AccountRow>(
     `with found as (
-       select s.id as "sessionId", s.used_at, k.id as "keyId", k.name as "keyName", k.tenant, k.role
-       from sessions s join api_keys k on k.id = s.key_id where s.token_hash = $1 and ${lives} and ${keyLives}
+       select s.id as "sessionId", s.used_at, ${account} from sessions s ${ofAccount} and s.token_hash = $1 and ${lives}
      ), used as (
        update sessions set used_at = now()
        where id = (select "sessionId" from found where used_at < now() - interval '1 minute')
      )
-     select "sessionId", "keyId", "keyName", tenant, role from found`,
+     select "sessionId", kind, id, name, tenant, role from found`,
     [tokenHash],
     'session-by-token',
   )
-  return row
+  return row && callerOf(row)
 }
 
 /** Those that live, the newest first. */
-export const listSessions = (sql: Sql, keyId: string): Promise<SessionRow[]> =>
+export const listSessions = (sql: Sql, of: Account): Promise<SessionRow[]> =>
   sql.query(
-    `select ${columns} from sessions s where s.key_id = $1 and ${lives}
-     order by s.created_at desc, s.id limit ${limits.sessionsPerKey}`,
-    [keyId],
+    `select ${columns} from sessions s where s.${columnOf(of)} = $1 and ${lives}
+     order by s.created_at desc, s.id limit ${limits.sessionsPerAccount}`,
+    [of.id],
   )
 
-/** Of this key; null: all of them. How many there were. */
-export async function deleteSessions(sql: Sql, keyId: string, id: string | null): Promise<number> {
-  const gone = await sql.query(`delete from sessions where key_id = $1 and ($2::text is null or id = $2) returning 1`, [
-    keyId,
-    id,
-  ])
+/** Of this account; null: all of them. How many there were. */
+export async function deleteSessions(sql: Sql, of: Account, id: string | null): Promise<number> {
+  const gone = await sql.query(
+    `delete from sessions where ${columnOf(of)} = $1 and ($2::text is null or id = $2) returning 1`,
+    [of.id, id],
+  )
   return gone.length
 }
 
 export async function deleteSession(sql: Sql, tokenHash: Buffer): Promise<void> {
   await sql.query('delete from sessions where token_hash = $1', [tokenHash])
+}
+
+/** Of an account one link signs in: the one before does no longer. */
+export async function putLink(sql: Sql, of: Account, tokenHash: Buffer, minutes: number): Promise<Date> {
+  const column = columnOf(of)
+  const [row] = await sql.query<{ endsAt: Date }>(
+    `insert into sign_in_links (token_hash, ${column}, ends_at) values ($1, $2, now() + make_interval(mins => $3))
+     on conflict (${column}) do update set token_hash = excluded.token_hash, ends_at = excluded.ends_at
+     returning ends_at as "endsAt"`,
+    [tokenHash, of.id, minutes],
+  )
+  if (!row) throw new Error('a link was inserted and not returned')
+  return row.endsAt
+}
+
+export async function findLink(
+  sql: Sql,
+  tokenHash: Buffer,
+): Promise<{ readonly caller: Caller; readonly endsAt: Date } | undefined> {
+  const [row] = await sql.query<AccountRow & { readonly endsAt: Date }>(
+    `select ${account}, s.ends_at as "endsAt" from sign_in_links s ${ofAccount} and s.token_hash = $1 and s.ends_at > now()`,
+    [tokenHash],
+  )
+  if (!row) return undefined
+  const { endsAt, ...of } = row
+  return { caller: callerOf(of), endsAt }
+}
+
+/** Of two who come with it at once, one finds it. */
+export async function takeLink(sql: Sql, tokenHash: Buffer): Promise<Caller | undefined> {
+  const [row] = await sql.query<AccountRow>(
+    `with s as (delete from sign_in_links where token_hash = $1 and ends_at > now() returning key_id, member_id)
+     select ${account} from s ${ofAccount}`,
+    [tokenHash],
+  )
+  return row && callerOf(row)
 }

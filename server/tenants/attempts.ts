@@ -11,7 +11,18 @@ export interface Attempt {
 
 const windowS = 60
 
-export function createAttempts(nowMs: () => number, onTooMany: () => void) {
+interface Bound {
+  /** In a minute. */
+  readonly most: number
+  readonly detail: string
+}
+
+const keysTried: Bound = {
+  most: limits.keyAttempts,
+  detail: 'Too many keys that are not valid came from your address: try again later.',
+}
+
+export function createAttempts(nowMs: () => number, onTooMany: () => void, bound = keysTried) {
   const counts = new LRUCache<string, { window: number; count: number }>({ max: limits.keyAddresses })
   return {
     /** Throws where there were too many. Counted before the answer is known, so that many at once are no more than that. */
@@ -19,9 +30,9 @@ export function createAttempts(nowMs: () => number, onTooMany: () => void) {
       const window = Math.floor(nowMs() / (windowS * 1000))
       let seen = counts.get(who)
       if (seen?.window !== window) counts.set(who, (seen = { window, count: 0 }))
-      if (seen.count >= limits.keyAttempts) {
+      if (seen.count >= bound.most) {
         onTooMany()
-        throw tooMany((window + 1) * windowS - nowMs() / 1000)
+        throw tooMany(bound, (window + 1) * windowS - nowMs() / 1000)
       }
       const mine = seen
       mine.count++
@@ -34,17 +45,13 @@ export function createAttempts(nowMs: () => number, onTooMany: () => void) {
   }
 }
 
-function tooMany(leftS: number): QuickLinkError {
+function tooMany({ most, detail }: Bound, leftS: number): QuickLinkError {
   const retryAfterS = Math.max(1, Math.ceil(leftS))
-  return new QuickLinkError(
-    'rate_limited',
-    'Too many keys that are not valid came from your address: try again later.',
-    {
-      retryAfterS,
-      headers: {
-        'RateLimit-Policy': `"keys";q=${limits.keyAttempts};w=${windowS}`,
-        RateLimit: `"keys";r=0;t=${retryAfterS}`,
-      },
+  return new QuickLinkError('rate_limited', detail, {
+    retryAfterS,
+    headers: {
+      'RateLimit-Policy': `"keys";q=${most};w=${windowS}`,
+      RateLimit: `"keys";r=0;t=${retryAfterS}`,
     },
-  )
+  })
 }

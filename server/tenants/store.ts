@@ -96,6 +96,7 @@ export async function deleteTenant(sql: Sql, id: string): Promise<Deletion> {
   if (live) return 'has_links'
   await sql.query('update links set deleted_at = now() where tenant = $1 and deleted_at is null', [id])
   await sql.query('update api_keys set revoked_at = coalesce(revoked_at, now()) where tenant = $1', [id])
+  await sql.query('delete from members where tenant = $1', [id])
   await sql.query('update tenants set deleted_at = now() where id = $1', [id])
   await removeDeleted(sql, id)
   return 'deleted'
