@@ -40,15 +40,17 @@ const lookups = (app: TestApp): Promise<number> => app.metric('quicklink_lookups
 describe('a hot link costs a look-up a second', () => {
   const seconds = 4
 
-  /** Look-ups per second, and what else than the link was answered. */
+  /** Look-ups for each second that it took. */
   async function visited(app: TestApp, code: string) {
     const before = await lookups(app)
     const saved = await app.metric('quicklink_lookups_saved_total')
+    const beganMs = performance.now()
     const { answers, failures } = await steadily(() => app.url, [`/${code}`], 200, pause(seconds * 1000))
+    const tookS = (performance.now() - beganMs) / 1000
     expect(failures).toEqual([])
     expect(new Set(answers.map(({ headers }) => headers.location))).toEqual(new Set([target]))
     expect(await app.metric('quicklink_lookups_saved_total')).toBeGreaterThan(saved)
-    return ((await lookups(app)) - before) / seconds
+    return ((await lookups(app)) - before) / tookS
   }
   // One that began before, and one for a pass that a busy machine has delayed for longer than it vouches.
   const atMost = (seconds + 2) / seconds
@@ -88,10 +90,12 @@ it('while Postgres is away, a hot link is looked up ten times a second, and not 
     return (await app.metric('quicklink_lookups_total', { source: 'stale' })) > 0
   })
   const before = await lookups(app)
+  const beganMs = performance.now()
   const { answers, failures } = await steadily(() => app.url, [`/${code}`], 500, pause(2000))
+  const tookMs = performance.now() - beganMs
   expect(failures).toEqual([])
   expect(new Set(answers.map(({ headers }) => headers.location))).toEqual(new Set([target]))
-  expect((await lookups(app)) - before).toBeLessThanOrEqual(22)
+  expect((await lookups(app)) - before).toBeLessThanOrEqual(tookMs / 100 + 2)
 })
 
 describe('a change is seen, although passes vouched for what was before,', () => {
@@ -105,12 +109,21 @@ describe('a change is seen, although passes vouched for what was before,', () =>
     return { apps: [one, other, alone] as const, databaseUrl }
   }
 
-  /** Milliseconds until each of them has answered otherwise. */
+  /** Milliseconds until each of them was last asked and still answered as before: how long an answer takes is not its matter. */
   async function seenAfter(apps: readonly TestApp[], code: string, beganMs: number, before: string): Promise<number[]> {
     return Promise.all(
       apps.map(async (app) => {
-        await waitFor(async () => (await app.get(`/${code}`)).headers.location !== before, { everyMs: 2 })
-        return performance.now() - beganMs
+        let lastMs = beganMs
+        await waitFor(
+          async () => {
+            const askedMs = performance.now()
+            const isSeen = (await app.get(`/${code}`)).headers.location !== before
+            if (!isSeen) lastMs = askedMs
+            return isSeen
+          },
+          { everyMs: 2 },
+        )
+        return lastMs - beganMs
       }),
     )
   }

@@ -150,15 +150,22 @@ describe.each(stores)('counted in %s', (_name, open) => {
 
   test('at the edge of two windows fewer than twice the limit pass, and a late return takes nothing off the next', async () => {
     const limit = rateLimit(countersBy(await open(1)))
-    const first = await limit.tryAcquire(acme)
-    await pause(700)
-    const beganMs = performance.now()
-    const late = await takeMany(limit, acme, 100)
-    await pause(350)
-    if (first.granted) await first.giveBack()
-    const early = await takeMany(limit, acme, 100)
-    expect(performance.now() - beganMs).toBeLessThan(1000)
-    expect([late, early]).toEqual([49, 50])
+    for (let n = 0; ; n++) {
+      const tenant = { ...acme, id: `edge-${n}` }
+      const openedMs = performance.now()
+      const first = await limit.tryAcquire(tenant)
+      await pause(700)
+      const beganMs = performance.now()
+      const late = await takeMany(limit, tenant, 100)
+      const lateMs = performance.now() - openedMs
+      await pause(350)
+      if (first.granted) await first.giveBack()
+      const early = await takeMany(limit, tenant, 100)
+      // Otherwise the machine was so busy that this was another window, or a third one: once more.
+      if (lateMs > 1000 || performance.now() - beganMs > 1000) continue
+      expect([late, early]).toEqual([49, 50])
+      break
+    }
   })
 })
 
