@@ -4,6 +4,7 @@ import { expect } from 'vitest'
 import { withSql } from '../embedded/sql.ts'
 import type { Code } from '../server/link.ts'
 import { hintKey, linkKey } from '../server/coherence/schema.ts'
+import { fewAtOnce } from './few-at-once.ts'
 import { send, type Answer } from './http.ts'
 import { steadily, type LoadAnswer } from './load.ts'
 import type { ServerProcess } from './server-process.ts'
@@ -79,17 +80,6 @@ export async function fourChanges(servers: readonly ServerProcess[], prefix: str
 export async function seldomAsked(servers: readonly ServerProcess[], prefix: string): Promise<Change[]> {
   const prefixes = Array.from({ length: 16 }, (_, n) => `${prefix}${n}`)
   return (await fewAtOnce(prefixes, 2, (each) => fourChanges(servers, each))).flat()
-}
-
-/** A hundred at once would wait for one another in the server, longer than it lets them. */
-async function fewAtOnce<T, Result>(list: readonly T[], atOnce: number, work: (each: T) => Promise<Result>) {
-  const results: Result[] = []
-  const rest = list.entries()
-  const one = async (): Promise<void> => {
-    for (const [n, each] of rest) results[n] = await work(each)
-  }
-  await Promise.all(Array.from({ length: atOnce }, one))
-  return results
 }
 
 async function done(by: ServerProcess, status: number, method: string, path: string, body?: unknown): Promise<void> {
