@@ -29,8 +29,8 @@ export default defineConfig({
           exclude: everywhere,
           setupFiles: ['testing/end-with-run.ts'],
           globalSetup: ['testing/global-setup.ts'],
-          // Servers, databases and load share the machine: more files at once would measure each other.
-          maxWorkers: 2,
+          // A file waits most of its time, for a fault to be over or a second to pass. More at once would measure each other.
+          maxWorkers: 3,
           // Against what hangs, not a claim: a busy machine takes its time.
           testTimeout: 120_000,
           hookTimeout: 120_000,
