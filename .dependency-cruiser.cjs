@@ -113,8 +113,11 @@ module.exports = {
     ),
     door(
       'lru-cache',
-      '^server/(redirect/(tier1|qr)|tenants/(callers|attempts|directory)|rates/(absent-codes|shared-absences))',
+      '^server/(redirect/(tier1|qr)|tenants/(callers|attempts|directory)|rates/(absent-codes|shared-absences)|visits/(agent|doorkeeper))',
     ),
+    door('isbot', '^server/visits/agent'),
+    door('my-ua-parser', '^server/visits/agent'),
+    door('mmdb-lib', '^server/visits/countries'),
     door('qr', '^server/redirect/qr'),
     door('negotiator', '^server/redirect/rules'),
     door('proxy-addr', '^server/rates/client-address'),

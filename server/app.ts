@@ -51,6 +51,7 @@ import { openSessions, type Sessions } from './sessions/api.ts'
 import type { FormStatus } from './telemetry/metrics.ts'
 import { sparing } from './telemetry/sparing.ts'
 import { authenticator } from './tenants/keys.ts'
+import { openVisits } from './visits/open.ts'
 import { createPreviews } from './tenants/previews.ts'
 import { openTenants } from './tenants/open.ts'
 
@@ -169,10 +170,23 @@ async function compose(config: Config, deps: AppDeps, acquired: AsyncDisposableS
 
   // What is counted, and what is allowed.
   const clock = new DatabaseClock()
+  const visits = openVisits(config, {
+    sql: databases.clicks,
+    onFolded(detailed, weighted, dropped, seconds) {
+      metrics.visits.detailed.inc(detailed)
+      metrics.visits.weighted.inc(weighted)
+      metrics.visits.ringDropped.inc(dropped)
+      metrics.visits.seconds.inc(seconds)
+    },
+    onError: (err, what) => troubles.warn({ err }, what),
+  })
+  acquired.defer(() => visits?.stop())
   const clicks = new Clicks(config, {
     sql: databases.clicks,
     nowMs: () => clock.nowMs(),
     report: deps.reportClicks,
+    visits: visits?.fold,
+    onUntold: (untold) => metrics.visits.untold.inc(untold),
     onPersisted: (batches) => shared?.popularity.note(batches),
     onDamaged: (lines) => {
       metrics.spoolDamaged.inc(lines)
@@ -299,6 +313,7 @@ async function compose(config: Config, deps: AppDeps, acquired: AsyncDisposableS
     decisions,
     sites,
     clicks,
+    onVisit: visits?.onVisit,
     asides: createAsides({
       decisions,
       shortUrlOf: (code) => names.shown(code).shortUrl,

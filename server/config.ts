@@ -138,6 +138,19 @@ export const settings = {
     'addresses that are never held to it, nor to a share of the connections',
   ),
   spoolMaxMb: whole(256, 1, 1_000_000, 'bound of the click spool on disk'),
+  visits: oneOf(
+    ['off', 'totals', 'full'],
+    'full',
+    'what is told of visits: nothing but clicks, people apart from bots, or everything',
+  ),
+  visitsDetailPerS: whole(
+    2000,
+    1,
+    5000,
+    'visits per second and process that are looked at; the others are told by weight',
+  ),
+  geoipFile: text(undefined, "a database of countries in MaxMind's format; without it countries are unknown"),
+  honourDnt: oneOf(['on', 'off'], 'on', 'visitors with DNT or Sec-GPC are counted, and nothing else is told of them'),
   dynamicTtl: oneOf(['on', 'off'], 'off', 'lifetimes by traffic and change frequency'),
   trustProxy: setting(trustProxySchema, 'off', 'which hops may set X-Forwarded-*: off, a number of hops, or addresses'),
   tiers: setting(tiersSchema, '{}', 'JSON that overrides what the tiers standard and plus allow'),
@@ -149,7 +162,7 @@ type Settings = typeof settings
 type ValueOf<K extends keyof Settings> = z.output<Settings[K]['schema']>
 /** Settings that may stay unset; `loadConfig` fills the others that have no fallback from what is known. */
 type Optional =
-  | 'rootUrl' | 'redisUrl' | 'redisSentinels' | 'redisSentinelName' | 'redisPassword' | 'ownerKey' | 'codeSalt' | 'logFile' // prettier-ignore
+  | 'rootUrl' | 'redisUrl' | 'redisSentinels' | 'redisSentinelName' | 'redisPassword' | 'ownerKey' | 'codeSalt' | 'geoipFile' | 'logFile' // prettier-ignore
 
 export type Config = { readonly [K in Exclude<keyof Settings, Optional>]: ValueOf<K> } & {
   readonly [K in Optional]: ValueOf<K> | undefined
@@ -410,6 +423,31 @@ export const limits = {
   clickLinks: 100_000,
   /** Milliseconds between batches of clicks: what a process that is killed takes with it. */
   clicksEveryMs: 1000,
+  /** Visits of one link that are looked at per batch and copy of it: a link in everybody's hands leaves room for the others. */
+  visitsPerLink: 200,
+  /** Bytes that a visit leaves until it is looked at, at most. */
+  visitBytes: 512,
+  /** User agents whose meaning is remembered, per process. */
+  visitAgents: 2000,
+  /** Milliseconds that visits are looked at before requests have their turn, and altogether per batch. */
+  visitsSliceMs: 1,
+  visitsBusyMs: 150,
+  /** Values of a link's dimension that are told by name when they come first, per hour and process; later ones must come twice. */
+  visitValuesNamed: 100,
+  /** Links' dimensions for which that is known, and values of which it is known that they came, per process: 1 MB. */
+  visitDimensions: 20_000,
+  visitValuesRemembered: 262_139,
+  /** Percent of SPOOL_MAX_MB up to which breakdowns are written, and people: beyond it there is room for clicks alone. */
+  spoolBreakdowns: 75,
+  spoolPeople: 90,
+  /** Bytes of what a line of the spool says of visits: without breakdowns, if it were more. Lines are read 8 MB at a time. */
+  visitsLineBytes: 3_000_000,
+  /** Milliseconds between looks for the salts of visitors, and between tries while they are not known. */
+  saltsEveryMs: 600_000,
+  saltsRetryMs: 5000,
+  /** Milliseconds between looks whether GEOIP_FILE has changed, and its bytes at most: each process holds it. */
+  geoipLookMs: 60_000,
+  geoipBytes: 268_435_456,
   /** Milliseconds of a clean stop for bringing clicks to Postgres; what is left waits in the spool. */
   clicksStopMs: 2000,
   /** Milliseconds between looks for spools whose process has died. */

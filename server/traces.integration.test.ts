@@ -82,7 +82,7 @@ test('a hit', async () => {
   const code = await app.create(url)
   const visit = (): Promise<Answer> => send(app.url, 'GET', `/${code}`, undefined, {}, agent)
   await visit()
-  await expectFiles(10, visit)
+  await expectFiles(15, visit)
 })
 
 test('a miss', async () => {
@@ -91,7 +91,7 @@ test('a miss', async () => {
     times,
   ])
   await waitFor(() => (app.app.status()['redis'] as { trusted: boolean }).trusted)
-  await expectFiles(30, (n) => send(app.url, 'GET', `/miss-${n}`, undefined, {}, agent))
+  await expectFiles(36, (n) => send(app.url, 'GET', `/miss-${n}`, undefined, {}, agent))
 })
 
 test('a PATCH', async () => {

@@ -1,5 +1,6 @@
 // A batch of clicks, and the line that it is in a spool file.
 import { crc32 } from 'node:zlib'
+import type { Packed } from '../visits/batch.ts'
 
 /** Link, clicks, and how many of its hits nobody had granted. */
 export type Row = readonly [linkId: number, clicks: number, ungranted: number]
@@ -10,6 +11,8 @@ export interface Batch {
   readonly rows: readonly Row[]
   /** Clicks given up since the last batch. */
   readonly dropped: number
+  /** What is told of these clicks besides. Versions before do not know of it, and pass it over. */
+  readonly visits?: Packed
 }
 
 /** All clicks of a spool, from its first batch on. */
@@ -33,9 +36,13 @@ export const isEmpty = (batch: Batch): boolean => batch.rows.length === 0 && bat
 const checksum = (text: string): string => crc32(text).toString(16).padStart(8, '0')
 
 export function toLine(batch: Spooled): string {
-  const json = JSON.stringify(batch)
+  const json = batch.visits === undefined ? JSON.stringify(batch) : inAscii(JSON.stringify(batch))
   return `${checksum(json)} ${json}\n`
 }
+
+/** A byte per character, as files are read. */
+const inAscii = (json: string): string =>
+  json.replace(/[\u0080-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
 
 /** Undefined: torn or damaged. */
 export function fromLine(line: string): Spooled | undefined {

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import type { Postgres, Sql } from '../connections/postgres.ts'
+import type { Postgres } from '../connections/postgres.ts'
 import { search, searches } from '../../testing/search.ts'
 import { freshDatabase, migrated, waitFor } from '../../testing/services.ts'
 import { clicksIn, fromLine } from './batch.ts'
@@ -40,13 +40,19 @@ afterEach(end)
 
 /** Postgres as these clicks see it. */
 const network = { up: true, losesAnswers: false, statements: 0 }
-const sql: Sql = {
+const sql: ClicksDeps['sql'] = {
   async query(text, values, name) {
     network.statements++
     if (!network.up) throw new Error('connect ECONNREFUSED')
     const rows = await db.query(text, values, name)
     if (network.losesAnswers && name === 'ql-write-clicks') throw new Error('Query read timeout')
     return rows as never
+  },
+  async transaction(work) {
+    if (!network.up) throw new Error('connect ECONNREFUSED')
+    const result = await db.transaction(work)
+    if (network.losesAnswers) throw new Error('Query read timeout')
+    return result
   },
 }
 

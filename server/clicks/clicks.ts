@@ -3,8 +3,9 @@
 // with it what it has counted since the last batch; its spool is taken over by whoever finds it.
 import { join } from 'node:path'
 import { limits, type Config } from '../config.ts'
-import type { Sql } from '../connections/postgres.ts'
-import type { Spooled } from './batch.ts'
+import type { Postgres } from '../connections/postgres.ts'
+import type { Fold, Packed } from '../visits/batch.ts'
+import type { Batch, Spooled } from './batch.ts'
 import type { ClicksReport } from './books.ts'
 import { createCounter, hourMs, type Counter } from './counter.ts'
 import { Sender } from './sender.ts'
@@ -15,13 +16,19 @@ import { Writer } from './writer.ts'
 type Bounds = Readonly<Record<'clicksEveryMs' | 'clickLinks' | 'takeOverEveryMs' | 'clicksStopMs', number>>
 
 export interface ClicksDeps {
-  readonly sql: Sql
+  readonly sql: Pick<Postgres, 'query' | 'transaction'>
   /** Unix milliseconds of the database's clock. */
   readonly nowMs: () => number
   readonly report: (report: ClicksReport) => void
   readonly onPersisted: (batches: readonly Spooled[]) => void
   readonly onDamaged: (lines: number) => void
   readonly onError: (error: unknown, what: string) => void
+  /** What is told of a batch's clicks besides; undefined: nothing. */
+  readonly visits?: ((batch: Batch) => Promise<Packed>) | undefined
+  /** Writes that to Postgres; undefined: it stays untold. */
+  readonly foldVisits?: Fold | undefined
+  /** Visits of which only the click has come through. */
+  readonly onUntold?: (visits: number) => void
 }
 
 /** One write to disk and one round of sending at a time. */
@@ -52,6 +59,8 @@ export class Clicks implements Pick<Counter, 'tally' | 'hit' | 'ungranted'> {
       maxBytes: config.spoolMaxMb * 1_000_000,
       onError: deps.onError,
       senderOf: (spool) => this.#senderOf(spool),
+      visits: deps.visits,
+      onUntold: this.#onUntold,
     })
     this.#schedule()
     void this.#send()
@@ -133,12 +142,19 @@ export class Clicks implements Pick<Counter, 'tally' | 'hit' | 'ungranted'> {
     if (over) this.#report(over, true)
   }
 
+  readonly #onUntold = (visits: number): void => this.#deps.onUntold?.(visits)
+
   #senderOf(spool: Spool): Sender {
-    const { sql, onPersisted, onDamaged } = this.#deps
+    const { sql, onPersisted, onDamaged, foldVisits, onError } = this.#deps
     const sender: Sender = new Sender(spool, sql, {
       onProgress: () => this.#report(sender, false),
       onPersisted,
       onDamaged,
+      foldVisits,
+      onUntold: (visits, error) => {
+        this.#onUntold(visits)
+        onError(error, 'what is told of visits could not be written to Postgres; their clicks are')
+      },
     })
     return sender
   }

@@ -1,9 +1,9 @@
 // Clicks per link, counted in the process. Once a second, and when the hour changes, they become a batch.
+import { sampling, type Sampling } from '../visits/ring.ts'
 import type { Batch, Row } from './batch.ts'
 
 /** Clicks of one link that are not in the map yet. As many as are wanted may exist per link. */
-export interface Tally {
-  readonly linkId: number
+export interface Tally extends Sampling {
   n: number
 }
 
@@ -44,7 +44,7 @@ export function createCounter({ maxLinks, nowMs }: CounterOptions) {
 
   return {
     /** For a copy of the link: counting its clicks takes no look-up. */
-    tally: (linkId: number): Tally => ({ linkId, n: 0 }),
+    tally: (linkId: number): Tally => ({ n: 0, ...sampling(linkId) }),
     /** The hot path: an increment. */
     hit(tally: Tally): void {
       if (tally.n++ > 0) return

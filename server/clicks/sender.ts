@@ -1,6 +1,7 @@
 // From a spool to Postgres. A spool's batches arrive in their order, each once: Postgres remembers the highest number of
 // each spool, in the same statement that counts the clicks. Whatever happened to an answer, sending again is harmless.
-import { sqlState, type Sql } from '../connections/postgres.ts'
+import { sqlState, type Postgres, type Sql } from '../connections/postgres.ts'
+import { cellsIn, detailedIn, merged, type Fold } from '../visits/batch.ts'
 import { clicksIn, type Spooled, type Totals } from './batch.ts'
 import { none, type Progress } from './books.ts'
 import type { Position, Spool } from './spool.ts'
@@ -8,6 +9,10 @@ import type { Position, Spool } from './spool.ts'
 /** Several batches become one statement after an outage: as much as Postgres does well within its deadline. */
 const batchesAtOnce = 60
 const rowsAtOnce = 5000
+/** The same of what is told of visits. */
+const cellsAtOnce = 10_000
+/** Times that visits may fail before their clicks go without them. */
+const foldTries = 3
 
 // $2..$3: the first and the last number. If the spool is there already, nothing is counted.
 // Hits that nobody had granted are granted now: the month is that of their hour.
@@ -64,10 +69,13 @@ function merge(batches: readonly Spooled[]): Merged {
 function firstOf(batches: readonly Spooled[]): Spooled[] {
   const some: Spooled[] = []
   let rows = 0
+  let cells = 0
   for (const batch of batches) {
-    if (some.length > 0 && (some.length >= batchesAtOnce || rows + batch.rows.length > rowsAtOnce)) break
-    some.push(batch)
     rows += batch.rows.length
+    cells += cellsIn(batch.visits)
+    const isFull = some.length >= batchesAtOnce || rows > rowsAtOnce || cells > cellsAtOnce
+    if (some.length > 0 && isFull) break
+    some.push(batch)
   }
   return some
 }
@@ -77,6 +85,9 @@ export interface SenderHooks {
   /** Batches that have just arrived. */
   readonly onPersisted: (batches: readonly Spooled[]) => void
   readonly onDamaged: (lines: number) => void
+  readonly foldVisits: Fold | undefined
+  /** Visits that Postgres would not take: only their clicks have arrived. */
+  readonly onUntold: (visits: number, error: unknown) => void
 }
 
 /** Of a spool, in Postgres: its highest number, and its clicks. */
@@ -88,7 +99,7 @@ interface Held {
 /** Sends one spool, from its beginning to its present end. One call at a time. */
 export class Sender {
   readonly spool: Spool
-  readonly #sql: Sql
+  readonly #sql: Pick<Postgres, 'query' | 'transaction'>
   readonly #hooks: SenderHooks
   #at: Position | undefined
   /** Batches read and not sent yet. */
@@ -98,8 +109,10 @@ export class Sender {
   #progress: Progress | undefined
   /** Clicks of batches that could not be read. */
   #lost = 0
+  /** Times that visits failed, of the batches that are next. */
+  #foldFailures = 0
 
-  constructor(spool: Spool, sql: Sql, hooks: SenderHooks) {
+  constructor(spool: Spool, sql: Pick<Postgres, 'query' | 'transaction'>, hooks: SenderHooks) {
     this.spool = spool
     this.#sql = sql
     this.#hooks = hooks
@@ -189,15 +202,49 @@ export class Sender {
   }
 
   async #sendSome(batches: readonly Spooled[]): Promise<void> {
-    const { from, to, clicks, values } = merge(batches)
-    const [row] = await retried(() =>
-      this.#sql.query<{ applied: number }>(writeSql, [this.spool.id, from, to, clicks, ...values], 'ql-write-clicks'),
-    )
+    const { to } = merge(batches)
+    const applied = await this.#write(batches)
     // Not applied: an earlier attempt had arrived, whose answer was lost.
-    this.#last = row?.applied === 0 ? (await this.#inPostgres()).last : to
+    this.#last = applied ? to : (await this.#inPostgres()).last
     const last = this.#last
     this.#arrived(this.#page.filter(({ number }) => number <= last))
     this.#page = this.#page.filter(({ number }) => number > last)
+  }
+
+  /** Clicks, and what is told of them, together or not at all. Clicks do not wait for what Postgres will not take. */
+  async #write(batches: readonly Spooled[]): Promise<boolean> {
+    const { foldVisits, onUntold } = this.#hooks
+    const { from, to, clicks, values } = merge(batches)
+    const write = async (sql: Sql): Promise<boolean> => {
+      const given = [this.spool.id, from, to, clicks, ...values]
+      const [row] = await sql.query<{ applied: number }>(writeSql, given, 'ql-write-clicks')
+      return row?.applied !== 0
+    }
+    const hours = foldVisits === undefined ? [] : merged(batches)
+    if (foldVisits === undefined || hours.length === 0) return retried(() => write(this.#sql))
+    const stage = { isFolding: false }
+    try {
+      const both = async (sql: Sql): Promise<boolean> => {
+        stage.isFolding = false
+        const applied = await write(sql)
+        stage.isFolding = true
+        if (applied) await foldVisits(sql, hours)
+        return applied
+      }
+      const applied = await retried(() => this.#sql.transaction(both))
+      this.#foldFailures = 0
+      return applied
+    } catch (error) {
+      // Postgres has taken the clicks: what it did not take is tried again, and then left.
+      if (!stage.isFolding || ++this.#foldFailures < foldTries) throw error
+      this.#foldFailures = 0
+      const applied = await retried(() => write(this.#sql))
+      onUntold(
+        batches.reduce((sum, { visits }) => sum + detailedIn(visits), 0),
+        error,
+      )
+      return applied
+    }
   }
 
   #arrived(batches: readonly Spooled[]): void {

@@ -1,6 +1,8 @@
 // This process' own spool: begun with the first click, begun anew if it is taken away. What has been drained from the
 // counter is written, or waits in memory to be written again, or is given up and in the books.
 import { clicksIn, isEmpty, toLine, type Batch, type Spooled, type Totals } from './batch.ts'
+import { limits } from '../config.ts'
+import { detailedIn, withoutBreakdowns, type Packed } from '../visits/batch.ts'
 import type { Counter } from './counter.ts'
 import type { Sender } from './sender.ts'
 import { Spool, spooledBytes } from './spool.ts'
@@ -11,6 +13,10 @@ interface WriterDeps {
   readonly root: string
   readonly maxBytes: number
   readonly senderOf: (spool: Spool) => Sender
+  /** What is told of a batch's clicks; undefined: nothing. */
+  readonly visits: ((batch: Batch) => Promise<Packed>) | undefined
+  /** Visits whose breakdown found no room. */
+  readonly onUntold: (visits: number) => void
   readonly onError: (error: unknown, what: string) => void
 }
 
@@ -45,12 +51,14 @@ export class Writer {
     try {
       if (this.#doubtful) await this.#put(this.#doubtful)
       const batch = counter.drain()
+      // In the same moment: both tell of the same clicks.
+      const visits = await this.#visitsOf(batch)
       if (isEmpty(batch)) return
       this.#giveUp(batch.dropped)
-      const whole = this.#numbered(batch)
+      const whole = await this.#fitting(this.#numbered(visits === undefined ? batch : { ...batch, visits }))
       // The newest are given up. Written down with the next batch that fits; said at once.
-      if (await this.#fits(whole)) await this.#put(whole)
-      else this.#giveUp(clicksIn(batch.rows))
+      if (whole === undefined) this.#giveUp(clicksIn(batch.rows))
+      else await this.#put(whole)
     } catch (error) {
       this.#deps.onError(error, 'clicks could not be written to the spool')
       if ((error as NodeJS.ErrnoException).code === 'ENOENT' && this.#sender?.spool.isThere) this.#startOver()
@@ -86,15 +94,36 @@ export class Writer {
     return (this.#sender ??= this.#deps.senderOf(Spool.own(this.#deps.root)))
   }
 
-  #numbered({ hourMs, rows }: Batch): Spooled {
-    const { accepted, dropped } = this.#totals
-    const totals = { accepted: accepted + clicksIn(rows), dropped }
-    return { hourMs, rows, dropped: this.#dropped, number: this.#number + 1, totals }
+  /** Whatever happens to them, the clicks are there. */
+  async #visitsOf(batch: Batch): Promise<Packed | undefined> {
+    try {
+      return await this.#deps.visits?.(batch)
+    } catch (error) {
+      this.#deps.onError(error, 'visits could not be told apart; their clicks are counted')
+      return undefined
+    }
   }
 
-  async #fits(batch: Spooled): Promise<boolean> {
-    const { root, maxBytes } = this.#deps
-    return (await spooledBytes(root)) + toLine(batch).length <= maxBytes
+  #numbered({ hourMs, rows, visits }: Batch): Spooled {
+    const { accepted, dropped } = this.#totals
+    const totals = { accepted: accepted + clicksIn(rows), dropped }
+    const batch = { hourMs, rows, dropped: this.#dropped, number: this.#number + 1, totals }
+    return visits === undefined ? batch : { ...batch, visits }
+  }
+
+  /** Breakdowns go first: a part of the room is for totals alone. Undefined: there is none at all. */
+  async #fitting(batch: Spooled): Promise<Spooled | undefined> {
+    const { root, maxBytes, onUntold } = this.#deps
+    const bytes = await spooledBytes(root)
+    const { visits, ...clicks } = batch
+    const size = (one: Spooled): number => bytes + toLine(one).length
+    if (visits === undefined) return size(batch) <= maxBytes ? batch : undefined
+    const all = size(batch)
+    if (all <= (maxBytes * limits.spoolBreakdowns) / 100 && all - bytes <= limits.visitsLineBytes) return batch
+    onUntold(detailedIn(visits))
+    const fewer = { ...clicks, visits: withoutBreakdowns(visits) }
+    if (size(fewer) <= (maxBytes * limits.spoolPeople) / 100) return fewer
+    return size(clicks) <= maxBytes ? clicks : undefined
   }
 
   async #put(batch: Spooled): Promise<void> {

@@ -35,7 +35,7 @@ async function compare(input: Case): Promise<Outcome> {
   // After an early FIN nobody gets the answer; node:http finds out only when it is counted. So with what it has begun when
   // it refuses what comes next.
   if (input.fin !== 'early' && !refusal.test(alone.bytes))
-    expect([door.statuses, door.clicks]).toEqual([alone.statuses, alone.clicks])
+    expect([door.statuses, door.clicks, door.visits]).toEqual([alone.statuses, alone.clicks, alone.visits])
   return door
 }
 

@@ -4,6 +4,8 @@
 import type { RequestListener } from 'node:http'
 import { Duplex } from 'node:stream'
 import type { Tally } from '../clicks/counter.ts'
+import { sampling } from '../visits/ring.ts'
+import type { Caller } from '../visits/visits.ts'
 import { limits } from '../config.ts'
 import { Lease } from '../hits/hit-lease.ts'
 import { absent, parseCodeAt, slugOf, type Code, type Known, type Link, type Rule } from '../link.ts'
@@ -105,6 +107,8 @@ export function stubResolver(): Resolver {
 export interface Counted {
   readonly statuses: number[]
   clicks: number
+  /** What is heard of each. */
+  readonly visits?: string[]
 }
 
 function stubHits(): DecisionDeps['hits'] {
@@ -129,7 +133,7 @@ function stubHits(): DecisionDeps['hits'] {
 
 export function stubDeps(counted: Counted, given: Partial<Pick<DecisionDeps, 'resolver' | 'hits'>> = {}) {
   const clicks = {
-    tally: (linkId: number): Tally => ({ linkId, n: 0 }),
+    tally: (linkId: number): Tally => ({ n: 0, ...sampling(linkId) }),
     hit: () => {
       counted.clicks++
     },
@@ -162,6 +166,9 @@ export function stubDeps(counted: Counted, given: Partial<Pick<DecisionDeps, 're
       mayPreview: () => Promise.resolve(true),
       onError: () => undefined,
     }),
+    onVisit: ({ linkId }: Tally, caller: Caller, rule: number | undefined) => {
+      counted.visits?.push(JSON.stringify({ linkId, rule, query: caller.query, ...caller.said() }))
+    },
     onForm: (status: number) => {
       counted.statuses.push(status)
     },
@@ -205,6 +212,7 @@ export interface Outcome {
   readonly closed: boolean
   readonly statuses: readonly number[]
   readonly clicks: number
+  readonly visits: readonly string[]
   /** Answers that node:http had no part in. */
   readonly rawAnswers: number
 }
@@ -241,7 +249,7 @@ export function createPages(): HttpServer {
 }
 
 export async function serve(pages: HttpServer, { chunks, gaps, fin }: Case, withDoor: boolean): Promise<Outcome> {
-  const counted: Counted = { statuses: [], clicks: 0 }
+  const counted = { statuses: [], clicks: 0, visits: [] } satisfies Counted
   const deps = stubDeps(counted)
   const wire = new Wire()
   let byNode = 0

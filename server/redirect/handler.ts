@@ -1,6 +1,8 @@
 // Redirects behind node:http: those that the front door leaves to it, and all where FRONT_DOOR is http.
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Counter } from '../clicks/counter.ts'
+import { purposeNames, saidBy } from '../visits/slots.ts'
+import type { OnVisit } from '../visits/visits.ts'
 import { asideOf, type Asides } from './asides.ts'
 import type { Asker, Decisions, Knower, Outcome } from './outcome.ts'
 import { passwordIn } from './password-form.ts'
@@ -12,6 +14,7 @@ export interface RedirectDeps {
   readonly decisions: Pick<Decisions, 'atOnce' | 'ask' | 'submit'>
   readonly sites: Sites
   readonly clicks: Pick<Counter, 'hit'>
+  readonly onVisit: OnVisit | undefined
   readonly asides: Asides
   /** One per answer: its status, how long it took, and who knew. */
   readonly onAnswer: (status: number, seconds: number, source: Knower) => void
@@ -53,6 +56,7 @@ export function createRedirectHandler({
   decisions,
   sites,
   clicks,
+  onVisit,
   asides,
   onAnswer,
   onForm,
@@ -62,7 +66,10 @@ export function createRedirectHandler({
     else {
       res.writeHead(outcome.status, outcome.fields)
       res.end()
-      if (req.method !== 'HEAD') clicks.hit(outcome.tally)
+      if (req.method !== 'HEAD') {
+        clicks.hit(outcome.tally)
+        onVisit?.(outcome.tally, askerOf(req, res), outcome.rule)
+      }
     }
   }
   const say = (req: IncomingMessage, res: ServerResponse, outcome: Outcome, beganMs: number, source: Knower): void => {
@@ -128,5 +135,11 @@ function askerOf(req: IncomingMessage, res: ServerResponse): Asker {
     accept: req.headers.accept,
     userAgent: req.headers['user-agent'],
     acceptLanguage: req.headers['accept-language'],
+    said: () => {
+      const { headers } = req
+      const field = (name: string): string | undefined => [headers[name]].flat()[0]
+      const { 'user-agent': userAgent, referer, 'accept-language': acceptLanguage } = headers
+      return saidBy(userAgent, referer, acceptLanguage, field('dnt'), field('sec-gpc'), purposeNames.map(field))
+    },
   }
 }

@@ -20,6 +20,7 @@ import { askAnew, formRefused, passwordsBusy, passwordWrong, tooManyPasswords } 
 import { prepareCopy, preparedFor, preparedTo, standingOf, type Prepared } from './prepared.ts'
 import type { Resolver, Source } from './resolve.ts'
 import type { Site } from './sites.ts'
+import type { Caller } from '../visits/visits.ts'
 import type { Copy } from './tier1-local.ts'
 
 /** A redirect, or a page instead of one. */
@@ -34,14 +35,9 @@ export interface Told {
 }
 
 /** Who asks. What it has to say is looked at only if it matters. */
-export interface Asker {
+export interface Asker extends Caller {
   /** False: the client has gone meanwhile, and nothing is spent on it. */
   isWanted(): boolean
-  /** Of its connection. */
-  readonly peer: string | undefined
-  readonly forwardedFor: string | undefined
-  /** Behind the question mark of what is asked for, a byte per character. */
-  readonly query: string | undefined
   readonly accept: string | undefined
   readonly userAgent: string | undefined
   readonly acceptLanguage: string | undefined

@@ -4,6 +4,7 @@ import { createCounter } from '../clicks/counter.ts'
 import { Vouching } from '../coherence/vouching.ts'
 import { absent, type Code, type Known, type Link } from '../link.ts'
 import { createDateHeader, prepareCopy, wireOf } from './prepared.ts'
+import { sampling } from '../visits/ring.ts'
 import { createResolver } from './resolve.ts'
 import { copyOf, createTier1 } from './tier1-local.ts'
 import { noTier2 } from './tier2-redis.ts'
@@ -18,7 +19,7 @@ const link = (changes: Partial<Link> = {}): Link => ({
   version: 1,
   ...changes,
 })
-const clicks = { tally: (linkId: number) => ({ linkId, n: 0 }) }
+const clicks = { tally: (linkId: number) => ({ n: 0, ...sampling(linkId) }) }
 const hits = { leaseOf: () => undefined }
 
 describe('a prepared answer', () => {

@@ -27,6 +27,8 @@ export interface Prepared {
   readonly ended: Page | undefined
   /** The target that a visitor's query is said to, too. */
   readonly forwards: string | undefined
+  /** Of a link with rules, what decided where this visitor is led: 0 for none of them, else which. */
+  readonly rule: number | undefined
   /** What else has to be looked at before anybody is led anywhere. */
   readonly special: Special | undefined
   /** The whole answer, as of `wireDate`. */
@@ -61,6 +63,7 @@ export function prepare(link: Link, clicks: Tallies, hits: Hits): Prepared | und
     endsMs: expiresAtS === null ? Infinity : expiresAtS * 1000,
     ended: expiredUrl === null ? undefined : fitsHeader.test(expiredUrl) ? leadingTo(expiredUrl) : unfit,
     forwards: forwardQuery ? url : undefined,
+    rule: undefined,
     special,
     wire: '',
     wireDate: '',
@@ -80,7 +83,8 @@ export function preparedFor(prepared: Prepared, visit: Visitor, nowMs: () => num
   if (special === undefined) return forwards === undefined ? prepared : preparedTo(prepared, forwards, visit)
   if (special === 'password') return passwordAsked(visit.accept)
   const [, url = ''] = prepared.fields
-  return preparedTo(prepared, firstThatFits(special, visit, nowMs)?.url ?? url, visit)
+  const rule = firstThatFits(special, visit, nowMs)
+  return preparedTo({ ...prepared, rule: rule === undefined ? 0 : special.indexOf(rule) + 1 }, rule?.url ?? url, visit)
 }
 
 /** The same link, elsewhere. */

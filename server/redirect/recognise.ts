@@ -124,14 +124,33 @@ export function fieldIn(chunk: Buffer, from: number, end: number, name: Buffer):
   let values: string | undefined
   for (let at = chunk.indexOf(lf, from) + 1; at < end; at = chunk.indexOf(lf, at) + 1) {
     if (!begins(name, chunk, at)) continue
-    let first = at + name.length
-    while (isBlank(chunk[first])) first++
-    let last = chunk.indexOf(cr, first)
-    while (last > first && isBlank(chunk[last - 1])) last--
-    const value = chunk.toString('latin1', first, last)
+    const value = valueAt(chunk, at + name.length)
     values = values === undefined ? value : `${values}, ${value}`
   }
   return values
+}
+
+/** The first value of each of these fields, in one look at all of them. */
+export function fieldsIn(chunk: Buffer, from: number, end: number, names: readonly Buffer[]): (string | undefined)[] {
+  const values = new Array<string | undefined>(names.length).fill(undefined)
+  for (let at = chunk.indexOf(lf, from) + 1; at < end; at = chunk.indexOf(lf, at) + 1) {
+    const letter = (chunk[at] as number) | 0x20
+    for (let n = 0; n < names.length; n++) {
+      const name = names[n] as Buffer
+      if (name[0] !== letter || values[n] !== undefined || !begins(name, chunk, at)) continue
+      values[n] = valueAt(chunk, at + name.length)
+      break
+    }
+  }
+  return values
+}
+
+function valueAt(chunk: Buffer, begin: number): string {
+  let first = begin
+  while (isBlank(chunk[first])) first++
+  let last = chunk.indexOf(cr, first)
+  while (last > first && isBlank(chunk[last - 1])) last--
+  return chunk.toString('latin1', first, last)
 }
 
 /** What is trimmed; of all that is called white elsewhere, nothing more. */

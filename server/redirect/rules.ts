@@ -4,7 +4,8 @@
 // for it fits.
 import Negotiator from 'negotiator'
 import { limits } from '../config.ts'
-import type { Device, Os, Rule, When } from '../link.ts'
+import type { Rule, When } from '../link.ts'
+import { deviceOf, osOf } from '../visits/agent.ts'
 
 /** What a rule may ask for; read only if one does. */
 export interface Visit {
@@ -29,26 +30,6 @@ function fits({ afterS, beforeS, device, os, language, query }: When, visit: Vis
 }
 
 const cut = (text: string | undefined, length: number): string => text?.slice(0, length) ?? ''
-
-// Browsers say more than they are: the first of these that is there is what it is. Edge and Opera are named otherwise, and
-// run on the same. An iPad says Macintosh unless its user asks for mobile pages: nothing that it sends tells it from one.
-const words: readonly (readonly [word: string, os: Os])[] = [
-  ['iPhone', 'ios'], ['iPad', 'ios'], ['iPod', 'ios'], ['Android', 'android'], ['Windows', 'windows'],
-  ['CrOS', 'chromeos'], ['Macintosh', 'macos'], ['Linux', 'linux'],
-] // prettier-ignore
-
-function osOf(userAgent: string): Os | undefined {
-  return words.find(([word]) => userAgent.includes(word))?.[1]
-}
-
-/** As MDN has it: what is held in a hand says "Mobi", a tablet with Android does not. */
-function deviceOf(userAgent: string): Device | undefined {
-  const os = osOf(userAgent)
-  if (userAgent.includes('iPad') || userAgent.includes('Tablet')) return 'tablet'
-  if (userAgent.includes('Mobi')) return 'mobile'
-  if (os === 'android') return 'tablet'
-  return os === undefined || os === 'ios' ? undefined : 'desktop'
-}
 
 /** Its first choice is that language, or that of one of its regions: `de` fits `de-CH`, and not the other way round. */
 function speaks(acceptLanguage: string, language: string): boolean {

@@ -10,7 +10,20 @@ import { InnerSocket, type Outside } from './inner-socket.ts'
 import type { Turns } from './one-at-a-time.ts'
 import type { Asker, Decisions, Knower, Outcome, Told } from './outcome.ts'
 import { wireOf } from './prepared.ts'
-import { asked, fieldIn, hasQuery, hostIn, partial, pathIn, queryIn, recognise, strange } from './recognise.ts'
+import { nothingSaid, purposeNames, saidBy, type Said } from '../visits/slots.ts'
+import type { OnVisit } from '../visits/visits.ts'
+import {
+  asked,
+  fieldIn,
+  fieldsIn,
+  hasQuery,
+  hostIn,
+  partial,
+  pathIn,
+  queryIn,
+  recognise,
+  strange,
+} from './recognise.ts'
 import { tailOf } from './wire.ts'
 import { firstOf, heldAs, type Beside, type Site, type Sites } from './sites.ts'
 
@@ -26,6 +39,8 @@ export interface VisitorDeps {
   readonly decisions: Pick<Decisions, 'atOnce' | 'ask'>
   readonly sites: Sites
   readonly clicks: Pick<Counter, 'hit'>
+  /** Hears of every click; undefined: nobody wants to know more. */
+  readonly onVisit: OnVisit | undefined
   /** What comes in one piece is not all answered before others are looked at. */
   readonly turns: Turns
   readonly onAnswer: (status: number, seconds: number, source: Knower) => void
@@ -42,6 +57,7 @@ const acceptName = Buffer.from('accept:')
 const userAgentName = Buffer.from('user-agent:')
 const acceptLanguageName = Buffer.from('accept-language:')
 const forwardedForName = Buffer.from('x-forwarded-for:')
+const saidNames = ['user-agent:', 'referer:', 'accept-language:', 'dnt:', 'sec-gpc:', ...purposeNames.map((name) => `${name}:`)].map((name) => Buffer.from(name)) // prettier-ignore
 const forwardedHostName = Buffer.from('x-forwarded-host:')
 
 const besideCode = (path: string): 'aside' | undefined => (asideOf(path) === undefined ? undefined : 'aside')
@@ -60,7 +76,7 @@ export class Visitor implements Holder, Asker, Outside {
   #full = false
   /** It waits for the ladder, or for a hit. */
   #owed = false
-  /** What is asked, where that takes more than a look into tier 1. */
+  /** What is asked, until it is answered. */
   #chunk: Buffer | undefined
   #headBegin = 0
   #headEnd = 0
@@ -121,13 +137,14 @@ export class Visitor implements Holder, Asker, Outside {
       const site = sites.areMany ? this.#siteOf(chunk, at, end) : sites.main
       const code = sites.areMany ? heldAs(site, path) : path
       const prepared = isPlain ? decisions.atOnce(code, isHead, beganMs, hasQuery(chunk)) : undefined
-      if (prepared !== undefined) this.#say(prepared, beganMs, beganMs, 'local')
-      else {
+      if (prepared !== undefined) {
+        this.#asks(chunk, at, end)
+        this.#say(prepared, beganMs, beganMs, 'local')
+        this.#chunk = undefined
+      } else {
         const reason = site.besides(path) ?? (isPlain ? besideCode(path) : bodyLength > 0 ? 'body' : 'method')
         if (reason !== undefined) return this.#exchange(chunk.subarray(at), end - at + bodyLength, reason)
-        this.#chunk = chunk
-        this.#headBegin = at
-        this.#headEnd = end
+        this.#asks(chunk, at, end)
         if (!this.#ask(site, path, beganMs)) return this.#wait(chunk, end)
       }
       at = end
@@ -139,6 +156,13 @@ export class Visitor implements Holder, Asker, Outside {
     this.#isBelieved ??= sites.believes(this.peer)
     const forwarded = this.#isBelieved ? firstOf(fieldIn(chunk, begin, end, forwardedHostName) ?? '') : ''
     return sites.of(forwarded || hostIn(chunk))
+  }
+
+  /** Until it is answered. */
+  #asks(chunk: Buffer, begin: number, end: number): void {
+    this.#chunk = chunk
+    this.#headBegin = begin
+    this.#headEnd = end
   }
 
   /** False: the answer has to be waited for. */
@@ -176,7 +200,10 @@ export class Visitor implements Holder, Asker, Outside {
       // A one-byte string goes to the kernel without a Buffer of its own; prepared Buffers were not measurably cheaper.
       const wire = closes ? outcome.head + date(nowMs) + tailOf(true) : wireOf(outcome, date(nowMs))
       hasRoom = socket.write(wire, 'latin1')
-      if (!this.#isHead) deps.clicks.hit(outcome.tally)
+      if (!this.#isHead) {
+        deps.clicks.hit(outcome.tally)
+        deps.onVisit?.(outcome.tally, this, outcome.rule)
+      }
     }
     deps.onAnswer(outcome.status, (performance.now() - beganMs) / 1000, source)
     if (closes) this.#endSoon()
@@ -209,6 +236,13 @@ export class Visitor implements Holder, Asker, Outside {
 
   get query(): string | undefined {
     return this.#chunk === undefined ? undefined : queryIn(this.#chunk, this.#headBegin)
+  }
+
+  said(): Said {
+    if (this.#chunk === undefined) return nothingSaid
+    const values = fieldsIn(this.#chunk, this.#headBegin, this.#headEnd, saidNames)
+    const [userAgent, referer, acceptLanguage, dnt, gpc, ...purposes] = values
+    return saidBy(userAgent, referer, acceptLanguage, dnt, gpc, purposes)
   }
 
   #field(name: Buffer): string | undefined {

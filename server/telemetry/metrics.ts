@@ -119,6 +119,23 @@ export function createMetrics(options: MetricsOptions = {}) {
     clicksSpooled: gauge('quicklink_clicks_spooled', 'Clicks accepted that are not in Postgres yet', 'sum'),
     spoolDamaged: counter('quicklink_spool_damaged_total', 'Batches of clicks that could not be read again'),
 
+    visits: {
+      detailed: counter('quicklink_visits_detailed_total', 'Visits that were looked at'),
+      weighted: counter('quicklink_visits_weighted_total', 'Visits that are told by the weight of those looked at'),
+      ringDropped: counter(
+        'quicklink_visit_ring_dropped_total',
+        'Visits that had no place to be looked at, or no time',
+      ),
+      untold: counter(
+        'quicklink_visits_breakdowns_dropped_total',
+        'Visits that were looked at, of which only the click came through',
+      ),
+      seconds: counter(
+        'quicklink_visits_consumer_seconds_total',
+        'Time that looking at visits took, outside of requests',
+      ),
+    },
+
     endedRedirects: counter(
       'quicklink_ended_redirects_total',
       'Visitors sent to the expiredUrl of a link that has ended, or whose hits are used up',

@@ -1,0 +1,70 @@
+// What analytics cost a redirect: CPU time per request with VISITS=full beside VISITS=off, of servers that are otherwise the
+// same, in turns within one run; all that looking at visits takes, outside of requests too, is in it. Through either door:
+// one hot link, and 2,000 links that are all in tier 1. Ends with 1 where one of them costs more than wanted.
+//   npm run -s bench:visits          SECONDS=1.5 REPETITIONS=7
+import { hot, loadLinks, openArena, trusted, warmRedis, type Arena } from './arena.ts'
+import { browserHeaders, type Load } from './loads.ts'
+import { checkAll, measureAll, repetitionsRange, secondsRange, type Subject } from './subjects.ts'
+import { command } from '../report/command.ts'
+import { numberOf } from '../report/knobs.ts'
+
+const wanted = 1.15
+const links = 2000
+const headers: Load['headers'] = [
+  ...browserHeaders,
+  ['Referer', 'https://news.example.org/a/page'],
+  ['Sec-Purpose', 'none'],
+]
+const loads: Readonly<Record<string, Load>> = {
+  'one hot link': { ...hot, headers },
+  '2,000 links': { paths: { kind: 'uniform', prefix: 'link-', count: links }, headers, status: 302 },
+}
+const doors = ['raw', 'http'] as const
+const nameOf = (door: string, what: string, visits: string): string => `${door}, ${what}, VISITS=${visits}`
+
+async function subjects(arena: Arena): Promise<Subject[]> {
+  const first = await arena.quickLink({})
+  await loadLinks(arena.stand, links)
+  await first.stop()
+  const made: Subject[] = []
+  for (const door of doors) {
+    for (const visits of ['off', 'full']) {
+      const env = { REDIS_URL: arena.stand.redis.url, LOCAL_CACHE_MAX: '10000', FRONT_DOOR: door, VISITS: visits }
+      const server = await arena.quickLink(env)
+      await trusted(server)
+      for (const [what, load] of Object.entries(loads)) {
+        const name = nameOf(door, what, visits)
+        made.push({ name, what: name, server, load })
+      }
+    }
+  }
+  await warmRedis(arena.stand, links)
+  await checkAll(made)
+  return made
+}
+
+await command(async () => {
+  const how = {
+    seconds: numberOf(process.env, 'SECONDS', secondsRange) ?? 1.5,
+    repetitions: numberOf(process.env, 'REPETITIONS', repetitionsRange) ?? 7,
+    warmUpS: 1,
+  }
+  const arena = await openArena()
+  try {
+    const results = await measureAll(arena, await subjects(arena), how, () => undefined)
+    let dear = 0
+    for (const door of doors) {
+      for (const what of Object.keys(loads)) {
+        const [off, full] = ['off', 'full'].map((visits) => results[nameOf(door, what, visits)]!)
+        const ratio = full!.cpuUs.median / off!.cpuUs.median
+        if (ratio > wanted) dear++
+        const cpu = `${full!.cpuUs.median.toFixed(1)} µs of CPU per request, ${off!.cpuUs.median.toFixed(1)} without`
+        const rate = `${Math.round(full!.rps.median)}/s`
+        console.log(`${ratio <= wanted ? 'good  ' : 'DEARER'}  ${ratio.toFixed(3)}  FRONT_DOOR=${door}, ${what}: ${cpu}; ${rate}; ${full!.failed + off!.failed} failed`) // prettier-ignore
+      }
+    }
+    return dear === 0 ? 0 : 1
+  } finally {
+    await arena.close()
+  }
+})
