@@ -5,7 +5,7 @@ import { beforeAll, expect, test } from 'vitest'
 import { created } from '../../testing/http.ts'
 import { expectSound, quickLink, signedIn, sizes, visit, type At } from './browser.ts'
 
-const pages = ['', '/new', '/links/spring', '/keys', '/tenants', '/tenants/acme', '/domains', '/system', '/account', '/nothing-here'] // prettier-ignore
+const pages = ['', '/new', '/links/spring', '/keys', '/tenants', '/tenants/acme', '/domains', '/audit', '/system', '/account', '/nothing-here'] // prettier-ignore
 
 /** Whatever a person can type, said by somebody who means harm. */
 const script = `"'><img src=x onerror="window.hurt=1"><script>window.hurt=1</script>`

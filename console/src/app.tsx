@@ -17,6 +17,7 @@ const Keys = lazy(() => import('./pages/keys.tsx'))
 const Tenants = lazy(() => import('./pages/tenants.tsx'))
 const TenantPage = lazy(() => import('./pages/tenant.tsx'))
 const Domains = lazy(() => import('./pages/domains.tsx'))
+const Audit = lazy(() => import('./pages/audit.tsx'))
 const System = lazy(() => import('./pages/system.tsx'))
 
 export const App = () => (
@@ -76,6 +77,11 @@ const Pages = () => (
     <Route path="/domains">
       <For role="owner">
         <Domains />
+      </For>
+    </Route>
+    <Route path="/audit">
+      <For role="admin">
+        <Audit />
       </For>
     </Route>
     <Route path="/system">

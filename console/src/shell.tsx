@@ -17,6 +17,7 @@ const places = [
   { to: '/keys', name: 'keys', role: 'admin' },
   { to: '/tenants', name: 'tenants', role: 'owner' },
   { to: '/domains', name: 'domains', role: 'owner' },
+  { to: '/audit', name: 'audit', role: 'admin' },
   { to: '/system', name: 'system', role: 'owner' },
   { to: '/account', name: 'account', role: 'viewer' },
 ] as const satisfies readonly { to: string; name: IconName; role: Role }[]

@@ -13,6 +13,7 @@ import { Icon } from '../parts/icon.tsx'
 import { toast } from '../parts/toasts.tsx'
 import { useMe } from '../session.tsx'
 import { useFormats, useWords } from '../words/words.tsx'
+import { AuditPanel } from '../pages/audit.tsx'
 import { CachesPanel } from './caches.tsx'
 import { ClicksPanel } from './clicks.tsx'
 import { Conflict } from './conflict.tsx'
@@ -101,6 +102,7 @@ function Shown({ marked }: { readonly marked: Marked }) {
             <QrPanel link={link} />
           </Suspense>
           {may('owner') && <CachesPanel link={link} />}
+          {may('admin') && <AuditPanel title={words.link.history} link={link} />}
         </div>
       </div>
     </Page>
@@ -136,6 +138,7 @@ function Editor({ marked }: { readonly marked: Marked }) {
       const saved = await markedAnswerOf(api.PATCH('/links/{code}', { params, body: changeOf(draft, from) }))
       queries.setQueryData(linkKey(base.value), saved)
       void queries.invalidateQueries({ queryKey: ['links'] })
+      void queries.invalidateQueries({ queryKey: ['audit'] })
       reset(saved)
       toast({ text: words.link.saved })
     } catch (error) {
