@@ -39,7 +39,7 @@ export function SessionOf({ children }: { readonly children: ReactNode }) {
     if (known !== undefined) return
     // The server could not look it up when it made the page. Whoever has no session finds the way to sign in.
     void answerOf(api.GET('/session')).then(
-      ({ tenant, role, keyName }) => setKnown({ me: { tenant, role, name: keyName }, hasEnded: false }),
+      ({ tenant, role, name }) => setKnown({ me: { tenant, role, name }, hasEnded: false }),
       () => setKnown({ me: null, hasEnded: false }),
     )
   }, [known])
@@ -51,9 +51,9 @@ export function SessionOf({ children }: { readonly children: ReactNode }) {
   const session: Session = {
     ...known,
     async signIn(key) {
-      const { tenant, role, keyName } = await answerOf(api.POST('/session', { body: { key } }))
+      const { tenant, role, name } = await answerOf(api.POST('/session', { body: { key } }))
       queries.clear()
-      setKnown({ me: { tenant, role, name: keyName }, hasEnded: false })
+      setKnown({ me: { tenant, role, name }, hasEnded: false })
     },
     async signOut() {
       await done(api.DELETE('/session')).catch((error: unknown) => {
