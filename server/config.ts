@@ -6,6 +6,7 @@ import { availableParallelism } from 'node:os'
 import { z } from 'zod'
 import { addressesSchema, trustProxySchema } from './rates/addresses.ts'
 import { tiersSchema } from './tenants/tiers.ts'
+import { timeZoneSchema } from './visits/time-zone.ts'
 
 export class ConfigError extends Error {
   override readonly name = 'ConfigError'
@@ -151,6 +152,10 @@ export const settings = {
   ),
   geoipFile: text(undefined, "a database of countries in MaxMind's format; without it countries are unknown"),
   honourDnt: oneOf(['on', 'off'], 'on', 'visitors with DNT or Sec-GPC are counted, and nothing else is told of them'),
+  visitsTz: setting(timeZoneSchema, 'UTC', 'the time zone whose days and months visits are kept by'),
+  visitsHoursDays: whole(90, 30, 3650, 'days that visits are kept by the hour'),
+  visitsDaysMonths: whole(24, 1, 240, 'months that they are kept by the day, and visitors at all'),
+  visitsMonthsYears: whole(0, 0, 100, 'years that they are kept by the month; 0: for ever'),
   dynamicTtl: oneOf(['on', 'off'], 'off', 'lifetimes by traffic and change frequency'),
   trustProxy: setting(trustProxySchema, 'off', 'which hops may set X-Forwarded-*: off, a number of hops, or addresses'),
   tiers: setting(tiersSchema, '{}', 'JSON that overrides what the tiers standard and plus allow'),
@@ -475,6 +480,21 @@ export const limits = {
   /** Days after which a day's clicks are told in one, and months after which a month's are. */
   clickHoursDays: 90,
   clickDaysMonths: 24,
+  /** Values of a dimension in a row of visits, of a link, a tag or a tenant in an hour, a day or a month: those that came most often. */
+  visitValues: 500,
+  /** Rows of visits that are locked, read and written in one statement: a few milliseconds of this process. */
+  visitRows: 250,
+  /** Days that visits may come late, from a spool, and early, by a clock that is wrong: others have no row to go into. */
+  visitsLateDays: 14,
+  visitsAheadDays: 2,
+  /** Days for which partitions of visits are made ahead; milliseconds that the upkeep waits for a lock that holds up who writes visits. */
+  visitPartitionsDays: 28,
+  visitLockMs: 500,
+  /** Values that an answer about visits has, and that are added up for it: the others are told in one number. */
+  statsTop: 100,
+  statsValues: 20_000,
+  /** Rows of visits that are read at once for it, so that redirects get their turn in between. */
+  statsRows: 100,
   /** Months that grants of hits are kept. */
   hitsMonths: 3,
   /** Milliseconds that an idle connection is kept: longer than the proxies in front keep theirs (60 s). */

@@ -5,6 +5,7 @@ import { clickIndexes, foldIntoDays, foldIntoMonths, removeDeadClicks, type Step
 import { limits } from '../config.ts'
 import type { Choose } from '../connections/indexes.ts'
 import { sqlState, type Postgres, type Sql } from '../connections/postgres.ts'
+import { usualTerms, visitTasks, type Terms } from '../visits/keep.ts'
 import { listIndexes } from './list.ts'
 import { searchIndexes } from './search.ts'
 import { addUpTags } from './tags.ts'
@@ -63,18 +64,22 @@ const tasks = {
   spools: remove('click_spools', 'closed_at < now() - make_interval(days => $1)', limits.spoolDays),
 } satisfies Record<string, Task>
 
-type TaskName = keyof typeof tasks
-const names = Object.keys(tasks) as TaskName[]
+/** With those of visits, which go by the settings. Before the others, and soon after the start: what has no partition cannot be kept. */
+const tasksBy = (terms: Terms) => ({ ...visitTasks(terms), ...tasks })
+type TaskName = keyof ReturnType<typeof tasksBy>
 
 /** Rows that each task has worked off. Never rejects. */
 export async function upkeep(
   db: Postgres,
   onFailure: (task: TaskName, error: unknown) => void,
+  terms: Terms = usualTerms,
 ): Promise<Record<TaskName, number>> {
+  const all: Record<TaskName, Task> = tasksBy(terms)
+  const names = Object.keys(all) as TaskName[]
   const worked = Object.fromEntries(names.map((task) => [task, 0])) as Record<TaskName, number>
   for (const task of names) {
     try {
-      for await (const rows of steps(db, tasks[task])) worked[task] += rows
+      for await (const rows of steps(db, all[task])) worked[task] += rows
     } catch (error) {
       onFailure(task, error)
     }
