@@ -15,6 +15,7 @@ const table: Readonly<Record<Role | 'nothing', readonly string[]>> = {
     'GET /limits',
     ...['GET /session', 'DELETE /session', 'GET /sessions', 'DELETE /sessions', 'DELETE /sessions/{id}'],
     'GET /tags',
+    ...['GET /links/{code}/stats', 'GET /stats', 'GET /tags/{tag}/stats'],
   ],
   editor: ['POST /links', 'PATCH /links/{code}', 'DELETE /links/{code}', 'PATCH /tags/{tag}', 'DELETE /tags/{tag}'],
   admin: [

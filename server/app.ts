@@ -54,6 +54,7 @@ import { authenticator } from './tenants/keys.ts'
 import { openVisits } from './visits/open.ts'
 import { createPreviews } from './tenants/previews.ts'
 import { openTenants } from './tenants/open.ts'
+import { statsRoutes } from './visits/api.ts'
 
 export async function startApp(config: Config, deps: AppDeps): Promise<App> {
   await using acquired = new AsyncDisposableStack()
@@ -278,6 +279,7 @@ async function compose(config: Config, deps: AppDeps, acquired: AsyncDisposableS
       exports: createExports(config, names),
     })
     const audit = auditRoutes({ sql, names, cursors })
+    const stats = statsRoutes({ db: sql, names, terms: config })
     const cache = cacheRoutes({ sql, truth, announcer, names, peek: tier1.peek, shared, config })
     const onTooMany = (): void => metrics.rateLimited.inc({ tier: 'address' })
     const authenticate = authenticator(sql, onTooMany)
@@ -303,6 +305,7 @@ async function compose(config: Config, deps: AppDeps, acquired: AsyncDisposableS
           ...members,
           ...domains.routes,
           ...audit,
+          ...stats,
           ...cache,
         ],
       }),

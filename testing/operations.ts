@@ -12,6 +12,7 @@ import * as members from '../server/members/operations.ts'
 import { readLimits, readTenantLimits, syncQuota, syncQuotas } from '../server/quotas/api.ts'
 import * as sessions from '../server/sessions/operations.ts'
 import * as tenants from '../server/tenants/operations.ts'
+import * as visits from '../server/visits/operations.ts'
 import type { ApiAnswer } from './http.ts'
 
 export const operations: readonly Operation[] = [
@@ -24,6 +25,7 @@ export const operations: readonly Operation[] = [
   ...Object.values(sessions),
   ...Object.values(members),
   listAudit,
+  ...[visits.readLinkStats, visits.readStats, visits.readTagStats],
   ...[readCache, invalidateCache],
 ]
 

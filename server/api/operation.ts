@@ -42,6 +42,7 @@ export interface By extends Origin {
 export const groups = {
   Links: 'Short links: what they lead to, and how often they were followed.',
   Tags: 'Words by which a tenant finds its links again. A tag comes with the first link that is given it.',
+  Statistics: 'Who followed links, in numbers. Nothing of them says who anybody was.',
   Domains: 'Hosts whose links are their own, beside the default domain, which is the host of PUBLIC_URL.',
   Limits: "What a tenant has used of its tier's limits.",
   Tenants: 'Teams on this server, each with links, keys and limits of its own.',

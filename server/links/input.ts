@@ -150,6 +150,19 @@ export function parseCustomCode(text: string): Code {
   throw invalid('code', `code must have ${min} to ${max} of the characters 0-9, A-Z, a-z, _ and -.`)
 }
 
+/** In a path. */
+export const tagNamed = z.object({
+  tag: z
+    .string()
+    .transform((text, context) => {
+      const { data } = tagGiven.safeParse(text)
+      if (data !== undefined) return data
+      context.addIssue('There is no such tag.')
+      return z.NEVER
+    })
+    .meta({ description: 'The name of a tag, in any case.', override: tagForm }),
+})
+
 export const tagsQuery = z.strictObject({
   tenant: tenantIdGiven
     .optional()

@@ -9,8 +9,7 @@ import {
   listTagsSchema,
   patchSchema,
   renameSchema,
-  tagForm,
-  tagGiven,
+  tagNamed,
   tagsQuery,
 } from './input.ts'
 import { listSchema } from './filters.ts'
@@ -125,19 +124,6 @@ export const readClicks = operation({
 })
 
 const tagShown = z.object({ tag: z.string(), links: count }).meta({ id: 'Tag' })
-
-/** In a path. */
-const tagNamed = z.object({
-  tag: z
-    .string()
-    .transform((text, context) => {
-      const { data } = tagGiven.safeParse(text)
-      if (data !== undefined) return data
-      context.addIssue('There is no such tag.')
-      return z.NEVER
-    })
-    .meta({ description: 'The name of a tag, in any case.', override: tagForm }),
-})
 
 export const listTags = operation({
   id: 'listTags',

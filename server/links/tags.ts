@@ -108,6 +108,13 @@ async function readTags(sql: Sql, tenant: string, tags: readonly string[]): Prom
 
 const noTag = (tag: string): QuickLinkError => new QuickLinkError('not_found', `There is no tag ${tag}.`)
 
+/** Throws where the tenant has no such tag. */
+export async function findTag(sql: Sql, tenant: string, tag: string): Promise<{ readonly id: number }> {
+  const [found] = await readTags(sql, tenant, [tag])
+  if (!found) throw noTag(tag)
+  return found
+}
+
 /** An existing name merges: links of both have that one then. */
 export async function renameTag(db: Postgres, tenant: string, tag: string, name: string, by: By): Promise<TagShown> {
   const into = await exclusively(db, tenant, async (sql) => {

@@ -26,6 +26,12 @@ create table visit_hours (
   target bytea,
   primary key (subject, at)
 ) partition by range (at);
+-- Rows that are large are written every second while they are new: to compress them anew each time takes a third of all that keeping visits costs.
+alter table visit_hours
+  alter referrer set storage external, alter utm_source set storage external, alter utm_medium set storage external,
+  alter utm_campaign set storage external, alter country set storage external, alter browser set storage external,
+  alter os set storage external, alter device set storage external, alter language set storage external,
+  alter bot set storage external, alter target set storage external;
 
 -- At the first hour of the day, and of the month, of VISITS_TZ.
 create table visit_days (like visit_hours including all) partition by range (at);
