@@ -82,7 +82,9 @@ function keepUp(config: Config, log: Log, metrics: Metrics): void {
       },
       (error: unknown) => onFailure('indexes', error),
     )
-    await connected(async (db) => log.info({ rows: await upkeep(db, onFailure, config) }, 'kept up: rows removed, or folded'))
+    await connected(async (db) =>
+      log.info({ rows: await upkeep(db, onFailure, config) }, 'kept up: rows removed, or folded'),
+    )
   }
   const connected = async (work: (db: Postgres) => Promise<unknown>): Promise<void> => {
     const own = { name: 'quicklink-upkeep', maxConnections: 1, queryMs: limits.upkeepMs }

@@ -123,28 +123,6 @@ export interface paths {
     patch: operations['changeDomain']
     trace?: never
   }
-  '/invitation': {
-    parameters: {
-      query?: never
-      header?: never
-      path?: never
-      cookie?: never
-    }
-    get?: never
-    put?: never
-    /**
-     * Whom a link signs in
-     * @description It is good for a sign-in afterwards, too. A POST, so that the token stands in no address and no log.
-     *
-     *     Needs no key.
-     */
-    post: operations['readInvitation']
-    delete?: never
-    options?: never
-    head?: never
-    patch?: never
-    trace?: never
-  }
   '/limits': {
     parameters: {
       query?: never
@@ -269,6 +247,28 @@ export interface paths {
     patch?: never
     trace?: never
   }
+  '/links/{code}/stats': {
+    parameters: {
+      query?: never
+      header?: never
+      path?: never
+      cookie?: never
+    }
+    /**
+     * Who followed a link
+     * @description `top`, `other`, `unknown` and `withheld` add up to `total`. One dimension at a time: what is kept cannot say how many visits have two values at once. Hours are kept for 90 days, days for two years, months for ever, unless the operator has set other times; before that, a day or a month stands at its beginning. With `Accept: text/csv` the answer is a table for spreadsheets.
+     *
+     *     Needs the role `viewer`.
+     */
+    get: operations['readLinkStats']
+    put?: never
+    post?: never
+    delete?: never
+    options?: never
+    head?: never
+    patch?: never
+    trace?: never
+  }
   '/links/export': {
     parameters: {
       query?: never
@@ -285,88 +285,6 @@ export interface paths {
     get: operations['exportLinks']
     put?: never
     post?: never
-    delete?: never
-    options?: never
-    head?: never
-    patch?: never
-    trace?: never
-  }
-  '/members': {
-    parameters: {
-      query?: never
-      header?: never
-      path?: never
-      cookie?: never
-    }
-    /**
-     * List members
-     * @description The newest first, of one's own tenant unless the owner names another one.
-     *
-     *     Needs the role `admin`.
-     */
-    get: operations['listMembers']
-    put?: never
-    /**
-     * Invite a member
-     * @description The link in the answer signs it in, once, within 7 days. A tenant has at most 1000 members.
-     *
-     *     Needs the role `admin`.
-     */
-    post: operations['createMember']
-    delete?: never
-    options?: never
-    head?: never
-    patch?: never
-    trace?: never
-  }
-  '/members/{id}': {
-    parameters: {
-      query?: never
-      header?: never
-      path?: never
-      cookie?: never
-    }
-    /**
-     * Read a member
-     * @description Needs the role `admin`.
-     */
-    get: operations['readMember']
-    put?: never
-    post?: never
-    /**
-     * Remove a member
-     * @description Its sessions and its link end within a second. What it has made stays.
-     *
-     *     Needs the role `admin`.
-     */
-    delete: operations['deleteMember']
-    options?: never
-    head?: never
-    /**
-     * Change a member
-     * @description A merge patch. It holds within a second, for sessions that are open, too.
-     *
-     *     Needs the role `admin`.
-     */
-    patch: operations['changeMember']
-    trace?: never
-  }
-  '/members/{id}/invitation': {
-    parameters: {
-      query?: never
-      header?: never
-      path?: never
-      cookie?: never
-    }
-    get?: never
-    put?: never
-    /**
-     * Make a new link for a member
-     * @description For whoever has lost the link, or whose sessions are over. The link before is void.
-     *
-     *     Needs the role `admin`.
-     */
-    post: operations['inviteMember']
     delete?: never
     options?: never
     head?: never
@@ -408,7 +326,7 @@ export interface paths {
     put?: never
     /**
      * Sign in
-     * @description A browser exchanges a key, or the token of a link that signs in once, for a cookie that no script can read, and may then do what the key or the member may. It lives 8 hours after its last use, 7 days at most, and ends with its key or member. Writes by the cookie must come from a page of `PUBLIC_URL`. Needs https, or a `PUBLIC_URL` on this very machine.
+     * @description A browser exchanges a key for a cookie that no script can read, and may then do what the key may. It lives 8 hours after its last use, 7 days at most, and ends with its key. Writes by the cookie must come from a page of `PUBLIC_URL`. Needs https, or a `PUBLIC_URL` on this very machine.
      *
      *     Needs no key.
      */
@@ -433,8 +351,8 @@ export interface paths {
       cookie?: never
     }
     /**
-     * List the sessions of an account
-     * @description Of the key or the member that asks. The newest first.
+     * List the sessions of a key
+     * @description Of the key that asks, or that the session has come from. The newest first.
      *
      *     Needs the role `viewer`.
      */
@@ -442,8 +360,8 @@ export interface paths {
     put?: never
     post?: never
     /**
-     * End all sessions of an account
-     * @description This one among them. A key goes on.
+     * End all sessions of a key
+     * @description This one among them. The key goes on.
      *
      *     Needs the role `viewer`.
      */
@@ -464,7 +382,7 @@ export interface paths {
     put?: never
     post?: never
     /**
-     * End a session of an account
+     * End a session of a key
      * @description Needs the role `viewer`.
      */
     delete: operations['endSession']
@@ -473,22 +391,22 @@ export interface paths {
     patch?: never
     trace?: never
   }
-  '/sign-in-links': {
+  '/stats': {
     parameters: {
       query?: never
       header?: never
       path?: never
       cookie?: never
     }
-    get?: never
-    put?: never
     /**
-     * Make a link that signs you in once
-     * @description For a browser on another machine, or for whoever has a terminal. Good for 5 minutes; the one before is void.
+     * Who followed all links of a tenant
+     * @description `top`, `other`, `unknown` and `withheld` add up to `total`. One dimension at a time: what is kept cannot say how many visits have two values at once. Hours are kept for 90 days, days for two years, months for ever, unless the operator has set other times; before that, a day or a month stands at its beginning. With `Accept: text/csv` the answer is a table for spreadsheets.
      *
-     *     Needs the role `owner`.
+     *     Needs the role `viewer`.
      */
-    post: operations['createSignInLink']
+    get: operations['readStats']
+    put?: never
+    post?: never
     delete?: never
     options?: never
     head?: never
@@ -543,6 +461,28 @@ export interface paths {
      *     Needs the role `editor`.
      */
     patch: operations['renameTag']
+    trace?: never
+  }
+  '/tags/{tag}/stats': {
+    parameters: {
+      query?: never
+      header?: never
+      path?: never
+      cookie?: never
+    }
+    /**
+     * Who followed the links of a tag
+     * @description Counted from when a link is given the tag until it is taken off, and with the tag until it is merged or deleted. `top`, `other`, `unknown` and `withheld` add up to `total`. One dimension at a time: what is kept cannot say how many visits have two values at once. Hours are kept for 90 days, days for two years, months for ever, unless the operator has set other times; before that, a day or a month stands at its beginning. With `Accept: text/csv` the answer is a table for spreadsheets.
+     *
+     *     Needs the role `viewer`.
+     */
+    get: operations['readTagStats']
+    put?: never
+    post?: never
+    delete?: never
+    options?: never
+    head?: never
+    patch?: never
     trace?: never
   }
   '/tenants': {
@@ -931,31 +871,6 @@ export interface components {
        */
       domain?: string
     }
-    Invitation: {
-      /**
-       * Format: date-time
-       * @example 2030-01-31T12:00:00.000Z
-       */
-      endsAt: string
-      /**
-       * @description Whom it has come from.
-       * @enum {string}
-       */
-      kind: 'owner' | 'key' | 'member'
-      /** @description Of the key or the member; what links that it makes show as `createdBy`. */
-      name: string
-      /** @enum {string} */
-      role: 'viewer' | 'editor' | 'admin' | 'owner'
-      /**
-       * @description The id of a tenant.
-       * @example acme
-       */
-      tenant: string
-    }
-    InvitationAsked: {
-      /** @description Of a link that signs in once: what follows `#token=`. */
-      token: string
-    }
     Key: {
       /**
        * Format: date-time
@@ -1002,7 +917,7 @@ export interface components {
        * @example 2030-01-31T12:00:00.000Z
        */
       createdAt: string
-      /** @description The name of the key or the member that made it. */
+      /** @description The name of the key that made it. */
       createdBy: string | null
       /**
        * @description The host of its domain; null: the default one, of PUBLIC_URL.
@@ -1133,86 +1048,10 @@ export interface components {
        */
       url?: string
     }
-    LinkOnce: {
-      /**
-       * Format: date-time
-       * @example 2030-01-31T12:00:00.000Z
-       */
-      endsAt: string
-      url: string
-    }
     LinkPage: {
       items: components['schemas']['Link'][]
       /** @description Where the next page begins; null on the last one. */
       nextCursor: string | null
-    }
-    Member: {
-      /**
-       * @description How it signs in.
-       * @enum {string}
-       */
-      by: 'invitation' | 'oidc'
-      /**
-       * Format: date-time
-       * @example 2030-01-31T12:00:00.000Z
-       */
-      createdAt: string
-      /** @example member_5Kd2vXgWm1Qz */
-      id: string
-      name: string
-      /** @enum {string} */
-      role: 'viewer' | 'editor' | 'admin' | 'owner'
-      /** @description When it has signed in last. */
-      signedInAt: string | null
-      /** @enum {string} */
-      state: 'invited' | 'joined'
-      /**
-       * @description The id of a tenant.
-       * @example acme
-       */
-      tenant: string
-    }
-    MemberChange: {
-      /**
-       * @description What the links show that it makes.
-       * @example Ada
-       */
-      name?: string
-      /**
-       * @description What it may do, at most as much as you.
-       * @enum {string}
-       */
-      role?: 'viewer' | 'editor' | 'admin'
-    }
-    MemberOnce: {
-      /**
-       * @description How it signs in.
-       * @enum {string}
-       */
-      by: 'invitation' | 'oidc'
-      /**
-       * Format: date-time
-       * @example 2030-01-31T12:00:00.000Z
-       */
-      createdAt: string
-      /** @example member_5Kd2vXgWm1Qz */
-      id: string
-      invitation: components['schemas']['LinkOnce']
-      name: string
-      /** @enum {string} */
-      role: 'viewer' | 'editor' | 'admin' | 'owner'
-      /** @description When it has signed in last. */
-      signedInAt: string | null
-      /** @enum {string} */
-      state: 'invited' | 'joined'
-      /**
-       * @description The id of a tenant.
-       * @example acme
-       */
-      tenant: string
-    }
-    Members: {
-      items: components['schemas']['Member'][]
     }
     NewDomain: {
       /** @description What its short URLs have as their host: a name, of which letters beyond ASCII become `xn--…`. */
@@ -1301,28 +1140,9 @@ export interface components {
        */
       url: string
     }
-    NewMember: {
-      /**
-       * @description What the links show that it makes.
-       * @example Ada
-       */
-      name: string
-      /**
-       * @description What it may do, at most as much as you.
-       * @enum {string}
-       */
-      role: 'viewer' | 'editor' | 'admin'
-      /**
-       * @description Of another tenant: for the owner.
-       * @example acme
-       */
-      tenant?: string
-    }
     NewSession: {
       /** @description A key of a tenant, or of the owner. */
-      key?: string
-      /** @description Of a link that signs in once: what follows `#token=`. */
-      token?: string
+      key: string
     }
     NewTenant: {
       /** @example acme */
@@ -1388,15 +1208,7 @@ export interface components {
        * @example session_5Kd2vXgWm1Qz
        */
       id: string
-      keyName: string | null
-      /**
-       * @description Whom it has come from.
-       * @enum {string}
-       */
-      kind: 'owner' | 'key' | 'member'
-      memberId: string | null
-      /** @description Of the key or the member; what links that it makes show as `createdBy`. */
-      name: string
+      keyName: string
       /** @enum {string} */
       role: 'viewer' | 'editor' | 'admin' | 'owner'
       /**
@@ -1438,6 +1250,95 @@ export interface components {
          */
         usedAt: string
       }[]
+    }
+    Stats: {
+      /** @description There were at least so many visitors: not every visit was looked at. */
+      atLeast: boolean
+      /** @description The time before, of the same length. */
+      before: {
+        /**
+         * Format: date-time
+         * @example 2030-01-31T12:00:00.000Z
+         */
+        from: string
+        people: number
+        /**
+         * Format: date-time
+         * @example 2030-01-31T12:00:00.000Z
+         */
+        to: string
+        total: number
+      }
+      /** @enum {string} */
+      by: 'hour' | 'day' | 'week' | 'month'
+      /** @description Where it is several days: the sum of the different people of each. Who came on two days is counted twice. */
+      dailyVisitors?: number
+      /** @description How many visits were looked at. */
+      detailed: number
+      /** @enum {string} */
+      dimension:
+        | 'referrer'
+        | 'utm_source'
+        | 'utm_medium'
+        | 'utm_campaign'
+        | 'country'
+        | 'browser'
+        | 'os'
+        | 'device'
+        | 'language'
+        | 'bot'
+        | 'target'
+      /**
+       * Format: date-time
+       * @description Where it begins: at a full hour, or where what is kept of that time begins.
+       * @example 2030-01-31T12:00:00.000Z
+       */
+      from: string
+      /** @description What to know of these figures, in sentences. */
+      notes: string[]
+      /** @description Values that are not in `top`. */
+      other: {
+        people: number
+        total: number
+      }
+      /** @description Those of people: no bots, no previews of links, no prefetches. */
+      people: number
+      /** @description Not every visit was looked at: values are estimates, and their `error` says how good they are. */
+      sampled: boolean
+      /** @description Without gaps. */
+      series: {
+        /**
+         * Format: date-time
+         * @example 2030-01-31T12:00:00.000Z
+         */
+        at: string
+        people: number
+        total: number
+      }[]
+      /**
+       * Format: date-time
+       * @example 2030-01-31T12:00:00.000Z
+       */
+      to: string
+      top: {
+        /** @description How far off `total` may be, in 95 of 100 cases. 0: it is exact. */
+        error: number
+        people: number
+        total: number
+        value: string
+      }[]
+      /** @description Visits: every redirect. */
+      total: number
+      tz: string
+      /** @description Visits that say nothing of it: of referrers, those that came directly. */
+      unknown: {
+        people: number
+        total: number
+      }
+      /** @description Different people, to about 2 %, where all of it is one day in UTC. Days count whole. */
+      visitors?: number
+      /** @description Of the people: those who ask not to be counted further. Nothing else is known of them. */
+      withheld: number
     }
     Tag: {
       links: number
@@ -1602,7 +1503,6 @@ export interface operations {
         code?: string
         /** @description `nextCursor` of the page before. It fits its own list only. */
         cursor?: string
-        /** @description Its domain, with `code`. */
         domain?: string
         /** @description How many items a page has at most. */
         limit?: number
@@ -2518,124 +2418,6 @@ export interface operations {
           'application/problem+json': components['schemas']['Problem'] & {
             /** @enum {unknown} */
             code?: 'not_found'
-          }
-        }
-      }
-      /** @description `too_large`: The request is too large. */
-      413: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'too_large'
-          }
-        }
-      }
-      /** @description `rate_limited`: Too many requests. */
-      429: {
-        headers: {
-          RateLimit: components['headers']['RateLimit']
-          'RateLimit-Policy': components['headers']['RateLimit-Policy']
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'rate_limited'
-          }
-        }
-      }
-      /** @description `internal`: Something went wrong. */
-      500: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'internal'
-          }
-        }
-      }
-      /** @description `unavailable`: Temporarily unavailable. */
-      503: {
-        headers: {
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unavailable'
-          }
-        }
-      }
-    }
-  }
-  readInvitation: {
-    parameters: {
-      query?: never
-      header?: never
-      path?: never
-      cookie?: never
-    }
-    requestBody: {
-      content: {
-        /**
-         * @example {
-         *       "token": "qi_…"
-         *     }
-         */
-        'application/json': components['schemas']['InvitationAsked']
-      }
-    }
-    responses: {
-      /** @description The account. */
-      200: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/json': components['schemas']['Invitation']
-        }
-      }
-      /** @description `invalid`: The request is not valid. */
-      400: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'invalid'
-          }
-        }
-      }
-      /** @description `unauthorized`: A valid API key is needed. */
-      401: {
-        headers: {
-          'WWW-Authenticate': components['headers']['WWW-Authenticate']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unauthorized'
-          }
-        }
-      }
-      /** @description `forbidden`: This key may not do that. */
-      403: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'forbidden'
           }
         }
       }
@@ -3690,6 +3472,133 @@ export interface operations {
       }
     }
   }
+  readLinkStats: {
+    parameters: {
+      query?: {
+        /** @description How long a bucket of `series` is. */
+        by?: 'hour' | 'day' | 'week' | 'month'
+        /** @description Whose values `top` has. */
+        dimension?:
+          | 'referrer'
+          | 'utm_source'
+          | 'utm_medium'
+          | 'utm_campaign'
+          | 'country'
+          | 'browser'
+          | 'os'
+          | 'device'
+          | 'language'
+          | 'bot'
+          | 'target'
+        /** @description Whose code it is: a further domain's host; by default, PUBLIC_URL's. */
+        domain?: string
+        /** @description By default 30 days before `to`. The hour that it falls into counts whole. */
+        from?: string
+        /** @description `top` by people, not by all visits. */
+        people?: boolean
+        /** @description By default now. */
+        to?: string
+        /** @description The time zone, by its IANA name, whose days, weeks (from Monday) and months `series` has. */
+        tz?: string
+      }
+      header?: never
+      path: {
+        /** @description The code of a link. */
+        code: string
+      }
+      cookie?: never
+    }
+    requestBody?: never
+    responses: {
+      /** @description The figures. */
+      200: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/json': components['schemas']['Stats']
+          'text/csv': string
+        }
+      }
+      /** @description `invalid`: The request is not valid. */
+      400: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'invalid'
+          }
+        }
+      }
+      /** @description `unauthorized`: A valid API key is needed. */
+      401: {
+        headers: {
+          'WWW-Authenticate': components['headers']['WWW-Authenticate']
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'unauthorized'
+          }
+        }
+      }
+      /** @description `not_found`: There is nothing here. */
+      404: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'not_found'
+          }
+        }
+      }
+      /** @description `rate_limited`: Too many requests. */
+      429: {
+        headers: {
+          RateLimit: components['headers']['RateLimit']
+          'RateLimit-Policy': components['headers']['RateLimit-Policy']
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'rate_limited'
+          }
+        }
+      }
+      /** @description `internal`: Something went wrong. */
+      500: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'internal'
+          }
+        }
+      }
+      /** @description `unavailable`: Temporarily unavailable. */
+      503: {
+        headers: {
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'unavailable'
+          }
+        }
+      }
+    }
+  }
   exportLinks: {
     parameters: {
       query?: {
@@ -3778,747 +3687,6 @@ export interface operations {
           'application/problem+json': components['schemas']['Problem'] & {
             /** @enum {unknown} */
             code?: 'not_found'
-          }
-        }
-      }
-      /** @description `rate_limited`: Too many requests. */
-      429: {
-        headers: {
-          RateLimit: components['headers']['RateLimit']
-          'RateLimit-Policy': components['headers']['RateLimit-Policy']
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'rate_limited'
-          }
-        }
-      }
-      /** @description `internal`: Something went wrong. */
-      500: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'internal'
-          }
-        }
-      }
-      /** @description `unavailable`: Temporarily unavailable. */
-      503: {
-        headers: {
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unavailable'
-          }
-        }
-      }
-    }
-  }
-  listMembers: {
-    parameters: {
-      query?: {
-        /** @description Of this tenant: for the owner. */
-        tenant?: string
-      }
-      header?: never
-      path?: never
-      cookie?: never
-    }
-    requestBody?: never
-    responses: {
-      /** @description All of them. */
-      200: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/json': components['schemas']['Members']
-        }
-      }
-      /** @description `invalid`: The request is not valid. */
-      400: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'invalid'
-          }
-        }
-      }
-      /** @description `unauthorized`: A valid API key is needed. */
-      401: {
-        headers: {
-          'WWW-Authenticate': components['headers']['WWW-Authenticate']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unauthorized'
-          }
-        }
-      }
-      /** @description `forbidden`: This key may not do that. */
-      403: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'forbidden'
-          }
-        }
-      }
-      /** @description `rate_limited`: Too many requests. */
-      429: {
-        headers: {
-          RateLimit: components['headers']['RateLimit']
-          'RateLimit-Policy': components['headers']['RateLimit-Policy']
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'rate_limited'
-          }
-        }
-      }
-      /** @description `internal`: Something went wrong. */
-      500: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'internal'
-          }
-        }
-      }
-      /** @description `unavailable`: Temporarily unavailable. */
-      503: {
-        headers: {
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unavailable'
-          }
-        }
-      }
-    }
-  }
-  createMember: {
-    parameters: {
-      query?: never
-      header?: never
-      path?: never
-      cookie?: never
-    }
-    requestBody: {
-      content: {
-        /**
-         * @example {
-         *       "name": "Ada",
-         *       "role": "editor"
-         *     }
-         */
-        'application/json': components['schemas']['NewMember']
-      }
-    }
-    responses: {
-      /** @description The member, and its link, this once. */
-      201: {
-        headers: {
-          Location: components['headers']['Location']
-          [name: string]: unknown
-        }
-        content: {
-          'application/json': components['schemas']['MemberOnce']
-        }
-      }
-      /** @description `invalid`: The request is not valid. */
-      400: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'invalid'
-          }
-        }
-      }
-      /** @description `unauthorized`: A valid API key is needed. */
-      401: {
-        headers: {
-          'WWW-Authenticate': components['headers']['WWW-Authenticate']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unauthorized'
-          }
-        }
-      }
-      /** @description `forbidden`: This key may not do that. */
-      403: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'forbidden'
-          }
-        }
-      }
-      /** @description `not_found`: There is nothing here. */
-      404: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'not_found'
-          }
-        }
-      }
-      /** @description `conflict`: This clashes with what exists. */
-      409: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'conflict'
-          }
-        }
-      }
-      /** @description `too_large`: The request is too large. */
-      413: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'too_large'
-          }
-        }
-      }
-      /** @description `rate_limited`: Too many requests. */
-      429: {
-        headers: {
-          RateLimit: components['headers']['RateLimit']
-          'RateLimit-Policy': components['headers']['RateLimit-Policy']
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'rate_limited'
-          }
-        }
-      }
-      /** @description `internal`: Something went wrong. */
-      500: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'internal'
-          }
-        }
-      }
-      /** @description `unavailable`: Temporarily unavailable. */
-      503: {
-        headers: {
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unavailable'
-          }
-        }
-      }
-    }
-  }
-  readMember: {
-    parameters: {
-      query?: never
-      header?: never
-      path: {
-        /** @description The id of a member. */
-        id: string
-      }
-      cookie?: never
-    }
-    requestBody?: never
-    responses: {
-      /** @description The member. */
-      200: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/json': components['schemas']['Member']
-        }
-      }
-      /** @description `invalid`: The request is not valid. */
-      400: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'invalid'
-          }
-        }
-      }
-      /** @description `unauthorized`: A valid API key is needed. */
-      401: {
-        headers: {
-          'WWW-Authenticate': components['headers']['WWW-Authenticate']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unauthorized'
-          }
-        }
-      }
-      /** @description `forbidden`: This key may not do that. */
-      403: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'forbidden'
-          }
-        }
-      }
-      /** @description `not_found`: There is nothing here. */
-      404: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'not_found'
-          }
-        }
-      }
-      /** @description `rate_limited`: Too many requests. */
-      429: {
-        headers: {
-          RateLimit: components['headers']['RateLimit']
-          'RateLimit-Policy': components['headers']['RateLimit-Policy']
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'rate_limited'
-          }
-        }
-      }
-      /** @description `internal`: Something went wrong. */
-      500: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'internal'
-          }
-        }
-      }
-      /** @description `unavailable`: Temporarily unavailable. */
-      503: {
-        headers: {
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unavailable'
-          }
-        }
-      }
-    }
-  }
-  deleteMember: {
-    parameters: {
-      query?: never
-      header?: never
-      path: {
-        /** @description The id of a member. */
-        id: string
-      }
-      cookie?: never
-    }
-    requestBody?: never
-    responses: {
-      /** @description It is removed. */
-      204: {
-        headers: {
-          [name: string]: unknown
-        }
-        content?: never
-      }
-      /** @description `invalid`: The request is not valid. */
-      400: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'invalid'
-          }
-        }
-      }
-      /** @description `unauthorized`: A valid API key is needed. */
-      401: {
-        headers: {
-          'WWW-Authenticate': components['headers']['WWW-Authenticate']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unauthorized'
-          }
-        }
-      }
-      /** @description `forbidden`: This key may not do that. */
-      403: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'forbidden'
-          }
-        }
-      }
-      /** @description `not_found`: There is nothing here. */
-      404: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'not_found'
-          }
-        }
-      }
-      /** @description `rate_limited`: Too many requests. */
-      429: {
-        headers: {
-          RateLimit: components['headers']['RateLimit']
-          'RateLimit-Policy': components['headers']['RateLimit-Policy']
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'rate_limited'
-          }
-        }
-      }
-      /** @description `internal`: Something went wrong. */
-      500: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'internal'
-          }
-        }
-      }
-      /** @description `unavailable`: Temporarily unavailable. */
-      503: {
-        headers: {
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unavailable'
-          }
-        }
-      }
-    }
-  }
-  changeMember: {
-    parameters: {
-      query?: never
-      header?: never
-      path: {
-        /** @description The id of a member. */
-        id: string
-      }
-      cookie?: never
-    }
-    requestBody: {
-      content: {
-        /**
-         * @example {
-         *       "role": "viewer"
-         *     }
-         */
-        'application/json': components['schemas']['MemberChange']
-        /**
-         * @example {
-         *       "role": "viewer"
-         *     }
-         */
-        'application/merge-patch+json': components['schemas']['MemberChange']
-      }
-    }
-    responses: {
-      /** @description The member as it is now. */
-      200: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/json': components['schemas']['Member']
-        }
-      }
-      /** @description `invalid`: The request is not valid. */
-      400: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'invalid'
-          }
-        }
-      }
-      /** @description `unauthorized`: A valid API key is needed. */
-      401: {
-        headers: {
-          'WWW-Authenticate': components['headers']['WWW-Authenticate']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unauthorized'
-          }
-        }
-      }
-      /** @description `forbidden`: This key may not do that. */
-      403: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'forbidden'
-          }
-        }
-      }
-      /** @description `not_found`: There is nothing here. */
-      404: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'not_found'
-          }
-        }
-      }
-      /** @description `conflict`: This clashes with what exists. */
-      409: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'conflict'
-          }
-        }
-      }
-      /** @description `too_large`: The request is too large. */
-      413: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'too_large'
-          }
-        }
-      }
-      /** @description `rate_limited`: Too many requests. */
-      429: {
-        headers: {
-          RateLimit: components['headers']['RateLimit']
-          'RateLimit-Policy': components['headers']['RateLimit-Policy']
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'rate_limited'
-          }
-        }
-      }
-      /** @description `internal`: Something went wrong. */
-      500: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'internal'
-          }
-        }
-      }
-      /** @description `unavailable`: Temporarily unavailable. */
-      503: {
-        headers: {
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unavailable'
-          }
-        }
-      }
-    }
-  }
-  inviteMember: {
-    parameters: {
-      query?: never
-      header?: never
-      path: {
-        /** @description The id of a member. */
-        id: string
-      }
-      cookie?: never
-    }
-    requestBody?: never
-    responses: {
-      /** @description The link, this once. */
-      201: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/json': components['schemas']['LinkOnce']
-        }
-      }
-      /** @description `invalid`: The request is not valid. */
-      400: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'invalid'
-          }
-        }
-      }
-      /** @description `unauthorized`: A valid API key is needed. */
-      401: {
-        headers: {
-          'WWW-Authenticate': components['headers']['WWW-Authenticate']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unauthorized'
-          }
-        }
-      }
-      /** @description `forbidden`: This key may not do that. */
-      403: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'forbidden'
-          }
-        }
-      }
-      /** @description `not_found`: There is nothing here. */
-      404: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'not_found'
-          }
-        }
-      }
-      /** @description `conflict`: This clashes with what exists. */
-      409: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'conflict'
           }
         }
       }
@@ -5275,22 +4443,49 @@ export interface operations {
       }
     }
   }
-  createSignInLink: {
+  readStats: {
     parameters: {
-      query?: never
+      query?: {
+        /** @description How long a bucket of `series` is. */
+        by?: 'hour' | 'day' | 'week' | 'month'
+        /** @description Whose values `top` has. */
+        dimension?:
+          | 'referrer'
+          | 'utm_source'
+          | 'utm_medium'
+          | 'utm_campaign'
+          | 'country'
+          | 'browser'
+          | 'os'
+          | 'device'
+          | 'language'
+          | 'bot'
+          | 'target'
+        /** @description By default 30 days before `to`. The hour that it falls into counts whole. */
+        from?: string
+        /** @description `top` by people, not by all visits. */
+        people?: boolean
+        /** @description Whose. Others than one's own only the owner may ask for. */
+        tenant?: string
+        /** @description By default now. */
+        to?: string
+        /** @description The time zone, by its IANA name, whose days, weeks (from Monday) and months `series` has. */
+        tz?: string
+      }
       header?: never
       path?: never
       cookie?: never
     }
     requestBody?: never
     responses: {
-      /** @description The link, this once. */
-      201: {
+      /** @description The figures. */
+      200: {
         headers: {
           [name: string]: unknown
         }
         content: {
-          'application/json': components['schemas']['LinkOnce']
+          'application/json': components['schemas']['Stats']
+          'text/csv': string
         }
       }
       /** @description `invalid`: The request is not valid. */
@@ -5686,6 +4881,145 @@ export interface operations {
           'application/problem+json': components['schemas']['Problem'] & {
             /** @enum {unknown} */
             code?: 'too_large'
+          }
+        }
+      }
+      /** @description `rate_limited`: Too many requests. */
+      429: {
+        headers: {
+          RateLimit: components['headers']['RateLimit']
+          'RateLimit-Policy': components['headers']['RateLimit-Policy']
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'rate_limited'
+          }
+        }
+      }
+      /** @description `internal`: Something went wrong. */
+      500: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'internal'
+          }
+        }
+      }
+      /** @description `unavailable`: Temporarily unavailable. */
+      503: {
+        headers: {
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'unavailable'
+          }
+        }
+      }
+    }
+  }
+  readTagStats: {
+    parameters: {
+      query?: {
+        /** @description How long a bucket of `series` is. */
+        by?: 'hour' | 'day' | 'week' | 'month'
+        /** @description Whose values `top` has. */
+        dimension?:
+          | 'referrer'
+          | 'utm_source'
+          | 'utm_medium'
+          | 'utm_campaign'
+          | 'country'
+          | 'browser'
+          | 'os'
+          | 'device'
+          | 'language'
+          | 'bot'
+          | 'target'
+        /** @description By default 30 days before `to`. The hour that it falls into counts whole. */
+        from?: string
+        /** @description `top` by people, not by all visits. */
+        people?: boolean
+        /** @description Whose. Others than one's own only the owner may ask for. */
+        tenant?: string
+        /** @description By default now. */
+        to?: string
+        /** @description The time zone, by its IANA name, whose days, weeks (from Monday) and months `series` has. */
+        tz?: string
+      }
+      header?: never
+      path: {
+        /** @description The name of a tag, in any case. */
+        tag: string
+      }
+      cookie?: never
+    }
+    requestBody?: never
+    responses: {
+      /** @description The figures. */
+      200: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/json': components['schemas']['Stats']
+          'text/csv': string
+        }
+      }
+      /** @description `invalid`: The request is not valid. */
+      400: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'invalid'
+          }
+        }
+      }
+      /** @description `unauthorized`: A valid API key is needed. */
+      401: {
+        headers: {
+          'WWW-Authenticate': components['headers']['WWW-Authenticate']
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'unauthorized'
+          }
+        }
+      }
+      /** @description `forbidden`: This key may not do that. */
+      403: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'forbidden'
+          }
+        }
+      }
+      /** @description `not_found`: There is nothing here. */
+      404: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'not_found'
           }
         }
       }

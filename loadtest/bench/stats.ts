@@ -3,10 +3,11 @@
 //   npm run -s bench-stats        LINKS=10000 VISITS=1000000 for less
 // The year is written as rows in the form that the fold leaves: hours of the last 90 days, days of all. What is folded afterwards is
 // folded as a server does it.
+// Long because it makes the year that it asks about.
 import { withDatabaseLock } from '../../server/connections/migrate.ts'
 import type { Sql } from '../../server/connections/postgres.ts'
 import { dimensions, type Cell, type HourOfVisits, type LinkVisits } from '../../server/visits/batch.ts'
-import { add, pack, type Cells } from '../../server/visits/cells.ts'
+import { add, cellsOf, pack } from '../../server/visits/cells.ts'
 import { foldVisits } from '../../server/visits/fold.ts'
 import { encode } from '../../server/visits/hyperloglog.ts'
 import { usualTerms } from '../../server/visits/keep.ts'
@@ -120,7 +121,7 @@ async function loadYear(sql: Sql, today: number): Promise<void> {
           row.detailed++
           row.people += isPerson ? 1 : 0
           for (const [dimension, value, total, more] of said)
-            add((row.cells[dimension] ??= new Map<string, never>() as Cells), value, total, more)
+            add((row.cells[dimension] ??= cellsOf()), value, total, more)
         }
         if (isPerson) people.set(subject, (people.get(subject) ?? 0) + 1)
       }

@@ -113,15 +113,15 @@ function refusals(operation: Operation): Record<string, ZodOpenApiResponseObject
 const answered = ({ headers = [], schema, lines, stream = [] }: Operation['answer'], what: string) => ({
   description: what,
   ...headersNamed(headers),
-  ...(schema
+  ...(schema || stream.length > 0
     ? {
         content: {
-          'application/json': { schema },
+          ...(schema ? { 'application/json': { schema } } : {}),
           ...(lines ? { 'application/x-ndjson': { schema: { type: 'string' as const } } } : {}),
+          ...Object.fromEntries(stream.map((type) => [type, { schema: { type: 'string' as const } }])),
         },
       }
     : {}),
-  ...(stream.length > 0 ? { content: Object.fromEntries(stream.map((type) => [type, { schema: z.string() }])) } : {}),
 })
 
 function described(operation: Operation): ZodOpenApiOperationObject {

@@ -79,7 +79,7 @@ export interface Operation {
     readonly schema?: z.ZodType
     /** Who asks for `application/x-ndjson` gets lines instead. */
     readonly lines?: true
-    /** Types of what comes bit by bit, for as long as it takes. */
+    /** Types of what comes bit by bit, for as long as it takes; with a schema, for who asks for one of them. */
     readonly stream?: readonly string[]
     readonly headers?: readonly ('ETag' | 'Location' | 'Set-Cookie')[]
   }
@@ -141,7 +141,9 @@ export interface Streamed {
 }
 
 type ReplyTo<O extends Operation> = O['answer'] extends { schema: infer S extends z.ZodType }
-  ? (Reply<z.input<S>> & { readonly body: z.input<S> }) | (O['answer'] extends { lines: true } ? Lines : never)
+  ? | (Reply<z.input<S>> & { readonly body: z.input<S> })
+    | (O['answer'] extends { lines: true } ? Lines : never)
+    | (O['answer'] extends { stream: readonly string[] } ? Streamed : never)
   : O['answer'] extends { stream: readonly string[] }
     ? Streamed
     : Omit<Reply, 'body'> | undefined

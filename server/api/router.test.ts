@@ -10,6 +10,7 @@ import { memberRoutes } from '../members/api.ts'
 import { usageRoutes } from '../quotas/api.ts'
 import { sessionRoutes } from '../sessions/api.ts'
 import { tenantRoutes } from '../tenants/api.ts'
+import { statsRoutes } from '../visits/api.ts'
 import { describe } from './openapi.ts'
 import { routerOf } from './router.ts'
 
@@ -25,6 +26,7 @@ const routes = [
   memberRoutes,
   memberRoutes,
   auditRoutes,
+  statsRoutes,
   cacheRoutes,
 ].flatMap((routesOf) => routesOf(nothing))
 

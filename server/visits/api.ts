@@ -1,9 +1,10 @@
 // The routes of visits: whose they are, and what is told of them.
 import type { z } from 'zod'
-import { route, type Caller, type Route } from '../api/operation.ts'
+import { route, type Asked as AskedOf, type Caller, type Route } from '../api/operation.ts'
 import type { Postgres } from '../connections/postgres.ts'
 import type { Names } from '../domains/names.ts'
 import { invalid, QuickLinkError } from '../errors.ts'
+import { csvLine } from '../links/csv.ts'
 import { readLink } from '../links/store.ts'
 import { findTag } from '../links/tags.ts'
 import type { Terms } from './keep.ts'
@@ -26,27 +27,29 @@ const bucketsMost = 2200
 const rangeMs = 30 * unitMs.day
 
 export function statsRoutes({ db, names, terms }: StatsApiDeps): Route[] {
-  const tell = async (subject: string, asked: Omit<Asked, 'tenant'>) => {
+  const tell = async (subject: string, asked: Omit<Asked, 'tenant'>, request: AskedOf['request']) => {
     const question = questionOf(subject, asked, Date.now())
     // One state of the database: what is folded meanwhile is in all of the answer, or in nothing of it.
     const stats = await db.transaction((sql) => {
       void sql.query('set transaction isolation level repeatable read, read only')
       return askStats(sql, terms, question)
     })
-    return { body: present(terms, question, stats) }
+    const body = present(terms, question, stats)
+    if (request.accepts('application/json', 'text/csv') !== 'text/csv') return { body }
+    return { type: 'text/csv; charset=utf-8; header=present', parts: () => tableOf(body) }
   }
   return [
-    route(operations.readLinkStats, async ({ caller, params, query: { domain, ...asked } }) => {
+    route(operations.readLinkStats, async ({ caller, params, query: { domain, ...asked }, request }) => {
       const link = await readLink(db, names.codeAt(params.code, domain), caller.isOwner ? null : caller.tenant)
       if (!link) throw new QuickLinkError('not_found', `There is no link ${params.code}.`)
-      return tell(subjectOf.link(link.id), asked)
+      return tell(subjectOf.link(link.id), asked, request)
     }),
-    route(operations.readStats, ({ caller, query: { tenant, ...asked } }) =>
-      tell(subjectOf.tenant(whoseOf(caller, tenant)), asked),
+    route(operations.readStats, ({ caller, query: { tenant, ...asked }, request }) =>
+      tell(subjectOf.tenant(whoseOf(caller, tenant)), asked, request),
     ),
-    route(operations.readTagStats, async ({ caller, params, query: { tenant, ...asked } }) => {
+    route(operations.readTagStats, async ({ caller, params, query: { tenant, ...asked }, request }) => {
       const tag = await findTag(db, whoseOf(caller, tenant), params.tag)
-      return tell(subjectOf.tag(tag.id), asked)
+      return tell(subjectOf.tag(tag.id), asked, request)
     }),
   ]
 }
@@ -102,4 +105,24 @@ function notesOf({ visitsTz, visitsHoursDays, visitsDaysMonths }: Terms, timeZon
     )
   }
   return notes
+}
+
+/** What one would draw: the sums, the series, the values. Referrers are strangers' words, which no spreadsheet may take for a formula. */
+// eslint-disable-next-line @typescript-eslint/require-await
+async function* tableOf(stats: StatsShown): AsyncGenerator<string> {
+  const row = (
+    what: string,
+    at: string,
+    value: string,
+    { total, people }: { total: number; people: number },
+    error = 0,
+  ): string => csvLine([what, at, value, String(total), String(people), String(error)])
+  yield csvLine(['row', 'at', 'value', 'total', 'people', 'error'])
+  yield row('total', stats.from, '', stats)
+  yield row('before', stats.before.from, '', stats.before)
+  for (const bucket of stats.series) yield row('series', bucket.at, '', bucket)
+  for (const value of stats.top) yield row('top', '', value.value, value, value.error)
+  yield row('other', '', '', stats.other)
+  yield row('unknown', '', '', stats.unknown)
+  yield row('withheld', '', '', { total: stats.withheld, people: stats.withheld })
 }

@@ -13,6 +13,8 @@ export interface Count {
 /** By their values. */
 export type Cells = Map<string, Count>
 
+export const cellsOf = (): Cells => new Map()
+
 const form = 1
 const longestNumber = 8
 

@@ -1,4 +1,5 @@
 // What is kept of visits is what has come: exactly, whoever writes it at once, in which order and in how many parts.
+// Long because the fold and the upkeep are held against one model.
 import fc from 'fast-check'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { freshDatabase, migrated } from '../../testing/services.ts'
@@ -269,10 +270,10 @@ describe('the upkeep', () => {
     const tables = ['visit_hours', 'visit_days', 'visit_months', 'visit_visitors']
     const counts = async (): Promise<number[]> => Promise.all(tables.map(count))
     const before = await counts()
-    expect(await keepUp()).toMatchObject({ visitDays: 0, visitors: 0 })
+    expect(await keepUp()).toMatchObject({ visitDays: 0, visitRegisters: 0 })
     expect(await counts()).toEqual(before)
     await setNow(now + 15 * dayMs)
-    expect(await keepUp()).toMatchObject({ visitors: 3 })
+    expect(await keepUp()).toMatchObject({ visitRegisters: 3 })
     expect(await db.query(`select visitors from visit_visitors where registers is null`)).toEqual(
       Array.from({ length: 3 }, () => ({ visitors: 2 })),
     )

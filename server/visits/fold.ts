@@ -3,7 +3,7 @@
 import { limits } from '../config.ts'
 import type { Sql } from '../connections/postgres.ts'
 import type { Fold, HourOfVisits, LinkVisits } from './batch.ts'
-import { add } from './cells.ts'
+import { add, cellsOf } from './cells.ts'
 import { decode, encode, merge, type Registers } from './hyperloglog.ts'
 import {
   addTo,
@@ -84,7 +84,7 @@ async function daysOf(sql: Sql, timeZone: string, hours: readonly HourOfVisits[]
 function count(row: More, visits: LinkVisits): void {
   for (const figure of figures) row[figure] += visits[figure]
   for (const [dimension, value, total, people] of visits.cells)
-    add((row.cells[dimension] ??= new Map()), value, total, people)
+    add((row.cells[dimension] ??= cellsOf()), value, total, people)
 }
 
 function see(day: VisitorsOfDay, registers: Registers, atLeast: boolean): void {

@@ -4,7 +4,7 @@ import { limits, settings, type Config } from '../config.ts'
 import type { Step } from '../clicks/history.ts'
 import type { Sql } from '../connections/postgres.ts'
 import { dimensions } from './batch.ts'
-import { unpack } from './cells.ts'
+import { cellsOf, unpack } from './cells.ts'
 import { estimate } from './hyperloglog.ts'
 import { addTo, additions, figures, makeRoom, type Figures } from './rows.ts'
 
@@ -85,7 +85,7 @@ const foldVisitDays =
       const month = months.of(day.subject, day.month.getTime())
       for (const figure of figures) month[figure] += day[figure]
       dimensions.forEach((name, dimension) => {
-        if (day[name] !== null) unpack(day[name], (month.cells[dimension] ??= new Map()))
+        if (day[name] !== null) unpack(day[name], (month.cells[dimension] ??= cellsOf()))
       })
     }
     const rows = months.sorted
@@ -143,5 +143,5 @@ export const visitTasks = (terms: Terms) => ({
   deadVisits: removeDeadVisits,
   visitDays: foldVisitDays(terms),
   visitsOld: dropPartitions(terms),
-  visitors: closeVisitors,
+  visitRegisters: closeVisitors,
 })

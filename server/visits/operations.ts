@@ -1,6 +1,6 @@
 // What the API offers about visits.
 import { z } from 'zod'
-import { codeNamed, count, domainGiven, tenantIdGiven, timeGiven, timeShown } from '../api/fields.ts'
+import { codeNamed, count, domainAsked, tenantIdGiven, timeGiven, timeShown } from '../api/fields.ts'
 import { operation } from '../api/operation.ts'
 import { tagNamed } from '../links/input.ts'
 import { dimensions } from './batch.ts'
@@ -12,7 +12,10 @@ const asked = {
     .optional()
     .meta({ description: 'By default 30 days before `to`. The hour that it falls into counts whole.' }),
   to: timeGiven.optional().meta({ description: 'By default now.' }),
-  by: z.enum(units, `must be one of ${units.join(', ')}`).default('day'),
+  by: z
+    .enum(units, `must be one of ${units.join(', ')}`)
+    .default('day')
+    .meta({ description: 'How long a bucket of `series` is.' }),
   tz: timeZoneSchema.default('UTC').meta({
     description: 'The time zone, by its IANA name, whose days, weeks (from Monday) and months `series` has.',
     examples: ['Europe/Berlin'],
@@ -89,9 +92,9 @@ export type StatsShown = z.input<typeof statsShown>
 
 const about =
   '`top`, `other`, `unknown` and `withheld` add up to `total`. One dimension at a time: what is kept cannot say how many visits have two values at once. Hours are kept for ' +
-  '90 days, days for two years, months for ever, unless the operator has set other times; before that, a day or a month stands at its beginning.'
+  '90 days, days for two years, months for ever, unless the operator has set other times; before that, a day or a month stands at its beginning. With `Accept: text/csv` the answer is a table for spreadsheets.'
 
-const answer = { status: 200, what: 'The figures.', schema: statsShown } as const
+const answer = { status: 200, what: 'The figures.', schema: statsShown, stream: ['text/csv'] } as const
 
 export const readLinkStats = operation({
   id: 'readLinkStats',
@@ -102,7 +105,7 @@ export const readLinkStats = operation({
   summary: 'Who followed a link',
   about,
   params: z.object({ code: codeNamed }),
-  query: z.strictObject({ domain: domainGiven.optional(), ...asked }),
+  query: z.strictObject({ domain: domainAsked, ...asked }),
   answer,
 })
 

@@ -155,6 +155,23 @@ describe('stats', () => {
     await setNow(now)
   }) // prettier-ignore
 
+  it('are a table for spreadsheets, whose formulas no stranger writes', async () => {
+    const at = Date.UTC(2030, 4, 3, 11)
+    await come(at, one(ids['empty']!, [people(3), [0, '=cmd|calc', 2, 2], [0, 'a,"b"', 1, 1]]))
+    const path = '/links/empty/stats?from=2030-05-03T00:00:00Z&to=2030-05-04T00:00:00Z'
+    const answer = await acme.api('GET', path, undefined, { Accept: 'text/csv' })
+    expect(answer.headers['content-type']).toBe('text/csv; charset=utf-8; header=present')
+    expect(answer.text.split('\r\n')).toEqual([
+      'row,at,value,total,people,error',
+      'total,2030-05-03T00:00:00.000Z,,3,3,0',
+      'before,2030-05-02T00:00:00.000Z,,0,0,0',
+      'series,2030-05-03T00:00:00.000Z,,3,3,0',
+      "top,,'=cmd|calc,2,2,0",
+      'top,,"a,""b""",1,1,0',
+      'other,,,0,0,0', 'unknown,,,0,0,0', 'withheld,,,0,0,0', '',
+    ])
+  }) // prettier-ignore
+
   it.each([
     ['/links/owners/stats', 404, 'There is no link owners.'],
     ['/links/nobody/stats', 404, 'There is no link nobody.'],

@@ -10,7 +10,8 @@ export const timeZoneSchema = z
 
 function isKnown(name: string): boolean {
   try {
-    return new Intl.DateTimeFormat('en', { timeZone: name }) !== undefined
+    new Intl.DateTimeFormat('en', { timeZone: name })
+    return true
   } catch {
     return false
   }
