@@ -55,6 +55,7 @@ import { openVisits } from './visits/open.ts'
 import { createPreviews } from './tenants/previews.ts'
 import { openTenants } from './tenants/open.ts'
 import { statsRoutes } from './visits/api.ts'
+import { foldVisits } from './visits/fold.ts'
 
 export async function startApp(config: Config, deps: AppDeps): Promise<App> {
   await using acquired = new AsyncDisposableStack()
@@ -187,6 +188,7 @@ async function compose(config: Config, deps: AppDeps, acquired: AsyncDisposableS
     nowMs: () => clock.nowMs(),
     report: deps.reportClicks,
     visits: visits?.fold,
+    foldVisits: foldVisits(config.visitsTz),
     onUntold: (untold) => metrics.visits.untold.inc(untold),
     onPersisted: (batches) => shared?.popularity.note(batches),
     onDamaged: (lines) => {
