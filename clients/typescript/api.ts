@@ -1503,6 +1503,7 @@ export interface operations {
         code?: string
         /** @description `nextCursor` of the page before. It fits its own list only. */
         cursor?: string
+        /** @description Whose code it is: a further domain's host; by default, PUBLIC_URL's. */
         domain?: string
         /** @description How many items a page has at most. */
         limit?: number
