@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import {
   codeNamed,
-  domainAsked,
+  domainGiven,
   domainShown,
   pageOf,
   pageShown,
@@ -58,7 +58,6 @@ export const listAudit = operation({
     ...pageOf(limits.pageMax / 2),
     code: codeNamed.optional().meta({ description: 'Of this link only.' }),
     domain: domainGiven.optional().meta({ description: 'Its domain, with `code`.' }),
-    domain: domainAsked,
     tenant: tenantIdGiven.optional().meta({ description: "In this tenant's log." }),
   }),
   answer: {
