@@ -102,12 +102,13 @@ export function cellsIn(packed: Packed | undefined): number {
 export function unpack(packed: Packed | undefined): LinkVisits[] {
   const { values, links } = (packed ?? {}) as Partial<Packed>
   if (!Array.isArray(values) || !Array.isArray(links)) return []
+  const known = values.map(valueOf)
   return links.flatMap((link: PackedLink) => {
     if (!Array.isArray(link) || (link as unknown[]).length < 8 || !link.slice(0, 6).every(isCount)) return []
     const [linkId, total, people, withheld, detailed, atLeast, text, numbers] = link
     if (people > total || withheld > people || detailed > total) return []
     const visitors = typeof text === 'string' && text !== '' ? Buffer.from(text, 'base64') : undefined
-    const cells = cellsOf(numbers, values)
+    const cells = cellsOf(numbers, known)
     return [
       {
         linkId, total, people, withheld, detailed,
@@ -119,12 +120,20 @@ export function unpack(packed: Packed | undefined): LinkVisits[] {
   })
 }
 
-function cellsOf(numbers: unknown, values: Packed['values']): Cell[] {
+type Value = Packed['values'][number]
+
+function valueOf(said: unknown): Value | undefined {
+  const [dimension, value] = Array.isArray(said) ? (said as unknown[]) : []
+  return typeof dimension === 'number' && dimension in dimensions && isValue(value) ? [dimension, value] : undefined
+}
+
+function cellsOf(numbers: unknown, values: readonly (Value | undefined)[]): Cell[] {
   const cells: Cell[] = []
   if (!Array.isArray(numbers) || !numbers.every(isCount)) return cells
   for (let at = 0; at + 2 < numbers.length; at += 3) {
-    const [dimension, value] = values[numbers[at] as number] ?? []
-    if (dimension === undefined || !(dimension in dimensions) || !isValue(value)) continue
+    const known = values[numbers[at] as number]
+    if (known === undefined) continue
+    const [dimension, value] = known
     cells.push([dimension, value, numbers[at + 1] as number, numbers[at + 2] as number])
   }
   return cells

@@ -5,7 +5,11 @@
 import { crc32 } from 'node:zlib'
 import { LRUCache } from 'lru-cache'
 import { limits } from '../config.ts'
-import { dimensions } from './batch.ts'
+import { dimensions, type Dimension } from './batch.ts'
+
+/** Of the others there are no more than we, or the world, have words for. */
+const chosenByStrangers: readonly Dimension[] = ['referrer', 'utm_source', 'utm_medium', 'utm_campaign', 'browser', 'language'] // prettier-ignore
+const isChosen = dimensions.map((dimension) => chosenByStrangers.includes(dimension))
 
 export function createDoorkeeper() {
   const seen = new Uint32Array(limits.visitValuesRemembered)
@@ -13,6 +17,7 @@ export function createDoorkeeper() {
   let hour = -1
   return {
     lets(linkId: number, dimension: number, value: string, hourMs: number): boolean {
+      if (isChosen[dimension] !== true) return true
       if (hourMs !== hour) named.clear()
       hour = hourMs
       const key = linkId * dimensions.length + dimension
