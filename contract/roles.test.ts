@@ -17,7 +17,16 @@ const table: Readonly<Record<Role | 'nothing', readonly string[]>> = {
     'GET /tags',
     ...['GET /links/{code}/stats', 'GET /stats', 'GET /tags/{tag}/stats'],
   ],
-  editor: ['POST /links', 'PATCH /links/{code}', 'DELETE /links/{code}', 'PATCH /tags/{tag}', 'DELETE /tags/{tag}'],
+  editor: [
+    'POST /links/bulk',
+    'PATCH /links/bulk',
+    'DELETE /links/bulk',
+    'POST /links',
+    'PATCH /links/{code}',
+    'DELETE /links/{code}',
+    'PATCH /tags/{tag}',
+    'DELETE /tags/{tag}',
+  ],
   admin: [
     'POST /tenants/{id}/keys',
     'GET /tenants/{id}/keys',

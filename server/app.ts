@@ -29,6 +29,7 @@ import { openDomains } from './domains/open.ts'
 import { proofsBy } from './domains/proof.ts'
 import { linkRoutes } from './links/api.ts'
 import { parseDestination } from './links/destination.ts'
+import { bulkRoutes } from './links/bulk-api.ts'
 import { createExports } from './links/export.ts'
 import { createLeash } from './links/search.ts'
 import type { App, AppDeps } from './processes/worker.ts'
@@ -268,7 +269,7 @@ async function compose(config: Config, deps: AppDeps, acquired: AsyncDisposableS
     const sql = databases.api
     const { announcer } = coherence
     const cursors = sealedCursors(salt)
-    const links = linkRoutes({
+    const ofLinks = {
       db: sql,
       preparation,
       announcer,
@@ -279,7 +280,8 @@ async function compose(config: Config, deps: AppDeps, acquired: AsyncDisposableS
       leash: createLeash(sql),
       cursors,
       exports: createExports(config, names),
-    })
+    }
+    const links = [...bulkRoutes(ofLinks), ...linkRoutes(ofLinks)]
     const audit = auditRoutes({ sql, names, cursors })
     const stats = statsRoutes({ db: sql, names, terms: config })
     const cache = cacheRoutes({ sql, truth, announcer, names, peek: tier1.peek, shared, config })

@@ -323,6 +323,20 @@ export const limits = {
   /** Bytes of them, likewise: ten times the largest page, of 100 links with the longest destinations. */
   apiAnswerBytes: 67_108_864,
   apiAnswerBytesPerTenant: 16_777_216,
+  /** Links that one request may make, change or delete, and bytes of its body: a thousand links of two thousand characters. */
+  bulkLinks: 1000,
+  bulkBodyBytes: 2_097_152,
+  /** Such requests whose bodies and answers are held at once, per process and of one tenant. */
+  bulkRequests: 8,
+  bulkRequestsPerTenant: 2,
+  /** Of those, the ones that are worked on: others of the API have connections beside them. */
+  bulkWorking: 2,
+  /** Passwords that one of them may give links: each is hashed by itself, for a tenth of a second. */
+  bulkPasswords: 10,
+  /** Links of a request that are looked at before redirects are served in between. */
+  bulkStep: 50,
+  /** Times that a request is begun whose locks clash with another's. */
+  bulkTries: 3,
   /** Milliseconds that an answer may take which comes bit by bit: what it reads is kept as it was for so long. */
   streamMs: 1_800_000,
   /** Exports of links at once, per process, and in all processes: each has a connection to Postgres of its own. */

@@ -30,6 +30,8 @@ export const apiOf =
     const answer = await send(url, method, `/api/v1${path}`, asItIs ? body : JSON.stringify(body), {
       ...(key === null ? {} : { Authorization: `Bearer ${key}` }),
       ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
+      // Of a DELETE node:http says nothing of a body by itself.
+      ...(asItIs || method !== 'DELETE' ? {} : { 'Content-Length': String(Buffer.byteLength(JSON.stringify(body))) }),
       ...headers,
     })
     const isJson = /\bjson\b/.test(String(answer.headers['content-type']))

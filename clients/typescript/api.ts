@@ -269,26 +269,38 @@ export interface paths {
     patch?: never
     trace?: never
   }
-  '/links/{code}/stats': {
+  '/links/bulk': {
     parameters: {
       query?: never
       header?: never
       path?: never
       cookie?: never
     }
-    /**
-     * Who followed a link
-     * @description `top`, `other`, `unknown` and `withheld` add up to `total`. One dimension at a time: what is kept cannot say how many visits have two values at once. Hours are kept for 90 days, days for two years, months for ever, unless the operator has set other times; before that, a day or a month stands at its beginning. With `Accept: text/csv` the answer is a table for spreadsheets.
-     *
-     *     Needs the role `viewer`.
-     */
-    get: operations['readLinkStats']
+    get?: never
     put?: never
-    post?: never
-    delete?: never
+    /**
+     * Make many links
+     * @description Up to 1000, as so many calls of `POST /links` one after the other, in one transaction. Each has its own result, in the order given, and what is refused does not refuse the others. Of creates per hour and places of the tenant each takes what it would take alone; where the room ends, the rest is refused. At most 10 may have a password. With an `Idempotency-Key` the request may be repeated as a whole: if it has made a link, it gets the same answer for 24 hours.
+     *
+     *     Needs the role `editor`.
+     */
+    post: operations['createLinks']
+    /**
+     * Delete many links
+     * @description Up to 1000, each named by its code or all that fit a filter. One transaction, one of the changes per hour; each link has its own result. Who deletes by a filter asks again until `nextCursor` is null.
+     *
+     *     Needs the role `editor`.
+     */
+    delete: operations['deleteLinks']
     options?: never
     head?: never
-    patch?: never
+    /**
+     * Change many links
+     * @description The same change of up to 1000 links, each named by its code or all that fit a filter, the newest first. It means for each what `PATCH /links/{code}` would, and `addTags` and `removeTags` besides. One transaction, one of the changes per hour; each link has its own result. Who changes by a filter goes on with `nextCursor` until it is null; a link that is changed by somebody else in that moment is answered 412.
+     *
+     *     Needs the role `editor`.
+     */
+    patch: operations['changeLinks']
     trace?: never
   }
   '/links/export': {
@@ -517,28 +529,6 @@ export interface paths {
     patch?: never
     trace?: never
   }
-  '/stats': {
-    parameters: {
-      query?: never
-      header?: never
-      path?: never
-      cookie?: never
-    }
-    /**
-     * Who followed all links of a tenant
-     * @description `top`, `other`, `unknown` and `withheld` add up to `total`. One dimension at a time: what is kept cannot say how many visits have two values at once. Hours are kept for 90 days, days for two years, months for ever, unless the operator has set other times; before that, a day or a month stands at its beginning. With `Accept: text/csv` the answer is a table for spreadsheets.
-     *
-     *     Needs the role `viewer`.
-     */
-    get: operations['readStats']
-    put?: never
-    post?: never
-    delete?: never
-    options?: never
-    head?: never
-    patch?: never
-    trace?: never
-  }
   '/tags': {
     parameters: {
       query?: never
@@ -587,28 +577,6 @@ export interface paths {
      *     Needs the role `editor`.
      */
     patch: operations['renameTag']
-    trace?: never
-  }
-  '/tags/{tag}/stats': {
-    parameters: {
-      query?: never
-      header?: never
-      path?: never
-      cookie?: never
-    }
-    /**
-     * Who followed the links of a tag
-     * @description Counted from when a link is given the tag until it is taken off, and with the tag until it is merged or deleted. `top`, `other`, `unknown` and `withheld` add up to `total`. One dimension at a time: what is kept cannot say how many visits have two values at once. Hours are kept for 90 days, days for two years, months for ever, unless the operator has set other times; before that, a day or a month stands at its beginning. With `Accept: text/csv` the answer is a table for spreadsheets.
-     *
-     *     Needs the role `viewer`.
-     */
-    get: operations['readTagStats']
-    put?: never
-    post?: never
-    delete?: never
-    options?: never
-    head?: never
-    patch?: never
     trace?: never
   }
   '/tenants': {
@@ -826,6 +794,55 @@ export interface components {
       items: components['schemas']['AuditEntry'][]
       /** @description Where the next page begins; null on the last one. */
       nextCursor: string | null
+    }
+    BulkChange: {
+      /** @description Those that do not exist yet are made. */
+      addTags?: string[]
+      /** @description false: visitors are answered 404. */
+      enabled?: boolean
+      /**
+       * @description Where it leads from `expiresAt` on, and while the month's hits are used up; such a visit is no hit and no click. null: nowhere.
+       * @example https://example.org/over
+       */
+      expiredUrl?: string | null
+      /** @description When it ends, in the future, at most as late as the tenant's tier has it; null: as late. */
+      expiresAt?: string | null
+      /** @description true: what a visitor's query says is added to `url`, before its fragment; a name that both have is the visitor's. false: a query is ignored. */
+      forwardQuery?: boolean
+      /** @description Hits in a calendar month, at most as many as the tenant's tier has; null: as many. */
+      monthlyHits?: number | null
+      /** @description For the team: nobody else sees it. */
+      note?: string | null
+      /** @description Visitors are asked for it. It is never shown again, and neither is `url` as long as it is there; null: none. */
+      password?: string | null
+      /** @description true: visitors are answered 301, else 302. */
+      permanent?: boolean
+      /** @description Those that do not exist yet are made. */
+      removeTags?: string[]
+      /** @description Tried in their order; the first that fits says where a visitor is led, and `url` where all others are. Their URLs have together at most 8192 characters. null or []: none. */
+      rules?:
+        | {
+            /**
+             * Format: uri
+             * @description As the `url` of a link.
+             * @example https://apps.apple.com/app/id1
+             */
+            url: string
+            when: components['schemas']['When']
+          }[]
+        | null
+      /** @description When it begins: until then visitors are answered 404. Before `expiresAt`; null: at once. */
+      startsAt?: string | null
+      /** @description Those that do not exist yet are made. */
+      tags?: string[]
+      /** @description What people call it; null: nothing. */
+      title?: string | null
+      /**
+       * Format: uri
+       * @description Where it leads: http or https, and not to QuickLink's own host.
+       * @example https://example.org/a/long/address
+       */
+      url?: string
     }
     Caches: {
       /**
@@ -1199,6 +1216,51 @@ export interface components {
        */
       url?: string
     }
+    LinkFilter: {
+      /**
+       * Format: date-time
+       * @description Only those that were created then or later.
+       * @example 2030-01-31T12:00:00.000Z
+       */
+      createdAfter?: string
+      /**
+       * Format: date-time
+       * @description Only those that were created earlier.
+       * @example 2030-01-31T12:00:00.000Z
+       */
+      createdBefore?: string
+      /** @description Only those that were made by a key of this name. */
+      createdBy?: string
+      /**
+       * @description Of one domain; the default one by PUBLIC_URL's host.
+       * @example go.example.com
+       */
+      domain?: string
+      /** @description Only those that are, or are not. */
+      enabled?: boolean
+      /** @description A part of the code, of the first 500 characters of the URL, or of the title, without regard to case. On a database without pg_trgm, their beginning. */
+      q?: string
+      /**
+       * @description Only those that are in this state now.
+       * @enum {string}
+       */
+      state?: 'active' | 'scheduled' | 'expired' | 'disabled'
+      /**
+       * @description Only those that have this tag.
+       * @example Spring
+       */
+      tag?: string
+      /**
+       * @description Whose links. Others than its own only the owner may list.
+       * @example acme
+       */
+      tenant?: string
+      /**
+       * Format: uri
+       * @description Only those that lead exactly there.
+       */
+      url?: string
+    }
     LinkOnce: {
       /**
        * Format: date-time
@@ -1211,6 +1273,68 @@ export interface components {
       items: components['schemas']['Link'][]
       /** @description Where the next page begins; null on the last one. */
       nextCursor: string | null
+    }
+    /** @description With either `codes` or a `filter`. */
+    LinksChange: {
+      change: components['schemas']['BulkChange']
+      /**
+       * @description Codes of links, of the default domain or of `domain`.
+       * @example [
+       *       "spring",
+       *       "summer"
+       *     ]
+       */
+      codes?: string[]
+      /** @description `nextCursor` of the answer before: goes on behind the links of that one. It fits the same filter only. */
+      cursor?: string
+      filter?: components['schemas']['LinkFilter']
+    }
+    LinksChanged: {
+      /** @description Of a filter: where the next links begin; null when no more fit. */
+      nextCursor: string | null
+      results: {
+        /** @description As it is now. */
+        link?: components['schemas']['Link']
+        /** @description Why nothing was done. */
+        problem?: components['schemas']['Problem']
+        /** @description What one call of it would be answered: 200, or that of `problem`. */
+        status: number
+      }[]
+    }
+    LinksDeleted: {
+      /** @description Of a filter: where the next links begin; null when no more fit. */
+      nextCursor: string | null
+      results: {
+        code: string
+        /** @description Why nothing was done. */
+        problem?: components['schemas']['Problem']
+        /** @description 204: it is deleted; or that of `problem`. */
+        status: number
+      }[]
+    }
+    LinksMade: {
+      results: {
+        /** @description It is made. */
+        link?: components['schemas']['Link']
+        /** @description Why nothing was done. */
+        problem?: components['schemas']['Problem']
+        /** @description What one call of it would be answered: 201, or that of `problem`. */
+        status: number
+      }[]
+    }
+    /** @description Either `codes` or a `filter`. */
+    LinksToDelete: {
+      /**
+       * @description Codes of links, of the default domain or of `domain`.
+       * @example [
+       *       "spring",
+       *       "summer"
+       *     ]
+       */
+      codes?: string[]
+      /** @description `nextCursor` of the answer before: goes on behind the links of that one. It fits the same filter only. */
+      cursor?: string
+      filter?: components['schemas']['LinkFilter']
     }
     Member: {
       /**
@@ -1367,6 +1491,9 @@ export interface components {
        */
       url: string
     }
+    NewLinks: {
+      links: components['schemas']['NewLink'][]
+    }
     NewMember: {
       /**
        * @description What the links show that it makes.
@@ -1421,6 +1548,8 @@ export interface components {
       /** @constant */
       type: 'about:blank'
       used?: number
+    } & {
+      [key: string]: unknown
     }
     QuotaSync: {
       after: number | null
@@ -1504,95 +1633,6 @@ export interface components {
          */
         usedAt: string
       }[]
-    }
-    Stats: {
-      /** @description There were at least so many visitors: not every visit was looked at. */
-      atLeast: boolean
-      /** @description The time before, of the same length. */
-      before: {
-        /**
-         * Format: date-time
-         * @example 2030-01-31T12:00:00.000Z
-         */
-        from: string
-        people: number
-        /**
-         * Format: date-time
-         * @example 2030-01-31T12:00:00.000Z
-         */
-        to: string
-        total: number
-      }
-      /** @enum {string} */
-      by: 'hour' | 'day' | 'week' | 'month'
-      /** @description Where it is several days: the sum of the different people of each. Who came on two days is counted twice. */
-      dailyVisitors?: number
-      /** @description How many visits were looked at. */
-      detailed: number
-      /** @enum {string} */
-      dimension:
-        | 'referrer'
-        | 'utm_source'
-        | 'utm_medium'
-        | 'utm_campaign'
-        | 'country'
-        | 'browser'
-        | 'os'
-        | 'device'
-        | 'language'
-        | 'bot'
-        | 'target'
-      /**
-       * Format: date-time
-       * @description Where it begins: at a full hour, or where what is kept of that time begins.
-       * @example 2030-01-31T12:00:00.000Z
-       */
-      from: string
-      /** @description What to know of these figures, in sentences. */
-      notes: string[]
-      /** @description Values that are not in `top`. */
-      other: {
-        people: number
-        total: number
-      }
-      /** @description Those of people: no bots, no previews of links, no prefetches. */
-      people: number
-      /** @description Not every visit was looked at: values are estimates, and their `error` says how good they are. */
-      sampled: boolean
-      /** @description Without gaps. */
-      series: {
-        /**
-         * Format: date-time
-         * @example 2030-01-31T12:00:00.000Z
-         */
-        at: string
-        people: number
-        total: number
-      }[]
-      /**
-       * Format: date-time
-       * @example 2030-01-31T12:00:00.000Z
-       */
-      to: string
-      top: {
-        /** @description How far off `total` may be, in 95 of 100 cases. 0: it is exact. */
-        error: number
-        people: number
-        total: number
-        value: string
-      }[]
-      /** @description Visits: every redirect. */
-      total: number
-      tz: string
-      /** @description Visits that say nothing of it: of referrers, those that came directly. */
-      unknown: {
-        people: number
-        total: number
-      }
-      /** @description Different people, to about 2 %, where all of it is one day in UTC. Days count whole. */
-      visitors?: number
-      /** @description Of the people: those who ask not to be counted further. Nothing else is known of them. */
-      withheld: number
     }
     Tag: {
       links: number
@@ -3845,52 +3885,42 @@ export interface operations {
       }
     }
   }
-  readLinkStats: {
+  createLinks: {
     parameters: {
-      query?: {
-        /** @description How long a bucket of `series` is. */
-        by?: 'hour' | 'day' | 'week' | 'month'
-        /** @description Whose values `top` has. */
-        dimension?:
-          | 'referrer'
-          | 'utm_source'
-          | 'utm_medium'
-          | 'utm_campaign'
-          | 'country'
-          | 'browser'
-          | 'os'
-          | 'device'
-          | 'language'
-          | 'bot'
-          | 'target'
-        /** @description Whose code it is: a further domain's host; by default, PUBLIC_URL's. */
-        domain?: string
-        /** @description By default 30 days before `to`. The hour that it falls into counts whole. */
-        from?: string
-        /** @description `top` by people, not by all visits. */
-        people?: boolean
-        /** @description By default now. */
-        to?: string
-        /** @description The time zone, by its IANA name, whose days, weeks (from Monday) and months `series` has. */
-        tz?: string
+      query?: never
+      header?: {
+        /** @description Makes it safe to repeat the request. Another body under the same key is 409. */
+        'Idempotency-Key'?: string
       }
-      header?: never
-      path: {
-        /** @description The code of a link. */
-        code: string
-      }
+      path?: never
       cookie?: never
     }
-    requestBody?: never
+    requestBody: {
+      content: {
+        /**
+         * @example {
+         *       "links": [
+         *         {
+         *           "url": "https://example.org/spring",
+         *           "code": "spring"
+         *         },
+         *         {
+         *           "url": "https://example.org/summer"
+         *         }
+         *       ]
+         *     }
+         */
+        'application/json': components['schemas']['NewLinks']
+      }
+    }
     responses: {
-      /** @description The figures. */
+      /** @description What came of each. */
       200: {
         headers: {
           [name: string]: unknown
         }
         content: {
-          'application/json': components['schemas']['Stats']
-          'text/csv': string
+          'application/json': components['schemas']['LinksMade']
         }
       }
       /** @description `invalid`: The request is not valid. */
@@ -3918,6 +3948,18 @@ export interface operations {
           }
         }
       }
+      /** @description `forbidden`: This key may not do that. */
+      403: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'forbidden'
+          }
+        }
+      }
       /** @description `not_found`: There is nothing here. */
       404: {
         headers: {
@@ -3927,6 +3969,322 @@ export interface operations {
           'application/problem+json': components['schemas']['Problem'] & {
             /** @enum {unknown} */
             code?: 'not_found'
+          }
+        }
+      }
+      /** @description `conflict`: This clashes with what exists. */
+      409: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'conflict'
+          }
+        }
+      }
+      /** @description `too_large`: The request is too large. */
+      413: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'too_large'
+          }
+        }
+      }
+      /** @description `rate_limited`: Too many requests. */
+      429: {
+        headers: {
+          RateLimit: components['headers']['RateLimit']
+          'RateLimit-Policy': components['headers']['RateLimit-Policy']
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'rate_limited'
+          }
+        }
+      }
+      /** @description `internal`: Something went wrong. */
+      500: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'internal'
+          }
+        }
+      }
+      /** @description `unavailable`: Temporarily unavailable. */
+      503: {
+        headers: {
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'unavailable'
+          }
+        }
+      }
+    }
+  }
+  deleteLinks: {
+    parameters: {
+      query?: {
+        /** @description Whose code it is: a further domain's host; by default, PUBLIC_URL's. */
+        domain?: string
+      }
+      header?: never
+      path?: never
+      cookie?: never
+    }
+    requestBody: {
+      content: {
+        /**
+         * @example {
+         *       "filter": {
+         *         "state": "expired"
+         *       }
+         *     }
+         */
+        'application/json': components['schemas']['LinksToDelete']
+      }
+    }
+    responses: {
+      /** @description What came of each. */
+      200: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/json': components['schemas']['LinksDeleted']
+        }
+      }
+      /** @description `invalid`: The request is not valid. */
+      400: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'invalid'
+          }
+        }
+      }
+      /** @description `unauthorized`: A valid API key is needed. */
+      401: {
+        headers: {
+          'WWW-Authenticate': components['headers']['WWW-Authenticate']
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'unauthorized'
+          }
+        }
+      }
+      /** @description `forbidden`: This key may not do that. */
+      403: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'forbidden'
+          }
+        }
+      }
+      /** @description `not_found`: There is nothing here. */
+      404: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'not_found'
+          }
+        }
+      }
+      /** @description `too_large`: The request is too large. */
+      413: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'too_large'
+          }
+        }
+      }
+      /** @description `rate_limited`: Too many requests. */
+      429: {
+        headers: {
+          RateLimit: components['headers']['RateLimit']
+          'RateLimit-Policy': components['headers']['RateLimit-Policy']
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'rate_limited'
+          }
+        }
+      }
+      /** @description `internal`: Something went wrong. */
+      500: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'internal'
+          }
+        }
+      }
+      /** @description `unavailable`: Temporarily unavailable. */
+      503: {
+        headers: {
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'unavailable'
+          }
+        }
+      }
+    }
+  }
+  changeLinks: {
+    parameters: {
+      query?: {
+        /** @description Whose code it is: a further domain's host; by default, PUBLIC_URL's. */
+        domain?: string
+      }
+      header?: never
+      path?: never
+      cookie?: never
+    }
+    requestBody: {
+      content: {
+        /**
+         * @example {
+         *       "codes": [
+         *         "spring",
+         *         "summer"
+         *       ],
+         *       "change": {
+         *         "addTags": [
+         *           "Sale"
+         *         ],
+         *         "enabled": true
+         *       }
+         *     }
+         */
+        'application/json': components['schemas']['LinksChange']
+        /**
+         * @example {
+         *       "codes": [
+         *         "spring",
+         *         "summer"
+         *       ],
+         *       "change": {
+         *         "addTags": [
+         *           "Sale"
+         *         ],
+         *         "enabled": true
+         *       }
+         *     }
+         */
+        'application/merge-patch+json': components['schemas']['LinksChange']
+      }
+    }
+    responses: {
+      /** @description What came of each. */
+      200: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/json': components['schemas']['LinksChanged']
+        }
+      }
+      /** @description `invalid`: The request is not valid. */
+      400: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'invalid'
+          }
+        }
+      }
+      /** @description `unauthorized`: A valid API key is needed. */
+      401: {
+        headers: {
+          'WWW-Authenticate': components['headers']['WWW-Authenticate']
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'unauthorized'
+          }
+        }
+      }
+      /** @description `forbidden`: This key may not do that. */
+      403: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'forbidden'
+          }
+        }
+      }
+      /** @description `not_found`: There is nothing here. */
+      404: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'not_found'
+          }
+        }
+      }
+      /** @description `too_large`: The request is too large. */
+      413: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'too_large'
           }
         }
       }
@@ -5654,130 +6012,6 @@ export interface operations {
       }
     }
   }
-  readStats: {
-    parameters: {
-      query?: {
-        /** @description How long a bucket of `series` is. */
-        by?: 'hour' | 'day' | 'week' | 'month'
-        /** @description Whose values `top` has. */
-        dimension?:
-          | 'referrer'
-          | 'utm_source'
-          | 'utm_medium'
-          | 'utm_campaign'
-          | 'country'
-          | 'browser'
-          | 'os'
-          | 'device'
-          | 'language'
-          | 'bot'
-          | 'target'
-        /** @description By default 30 days before `to`. The hour that it falls into counts whole. */
-        from?: string
-        /** @description `top` by people, not by all visits. */
-        people?: boolean
-        /** @description Whose. Others than one's own only the owner may ask for. */
-        tenant?: string
-        /** @description By default now. */
-        to?: string
-        /** @description The time zone, by its IANA name, whose days, weeks (from Monday) and months `series` has. */
-        tz?: string
-      }
-      header?: never
-      path?: never
-      cookie?: never
-    }
-    requestBody?: never
-    responses: {
-      /** @description The figures. */
-      200: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/json': components['schemas']['Stats']
-          'text/csv': string
-        }
-      }
-      /** @description `invalid`: The request is not valid. */
-      400: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'invalid'
-          }
-        }
-      }
-      /** @description `unauthorized`: A valid API key is needed. */
-      401: {
-        headers: {
-          'WWW-Authenticate': components['headers']['WWW-Authenticate']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unauthorized'
-          }
-        }
-      }
-      /** @description `forbidden`: This key may not do that. */
-      403: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'forbidden'
-          }
-        }
-      }
-      /** @description `rate_limited`: Too many requests. */
-      429: {
-        headers: {
-          RateLimit: components['headers']['RateLimit']
-          'RateLimit-Policy': components['headers']['RateLimit-Policy']
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'rate_limited'
-          }
-        }
-      }
-      /** @description `internal`: Something went wrong. */
-      500: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'internal'
-          }
-        }
-      }
-      /** @description `unavailable`: Temporarily unavailable. */
-      503: {
-        headers: {
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unavailable'
-          }
-        }
-      }
-    }
-  }
   listTags: {
     parameters: {
       query?: {
@@ -6092,145 +6326,6 @@ export interface operations {
           'application/problem+json': components['schemas']['Problem'] & {
             /** @enum {unknown} */
             code?: 'too_large'
-          }
-        }
-      }
-      /** @description `rate_limited`: Too many requests. */
-      429: {
-        headers: {
-          RateLimit: components['headers']['RateLimit']
-          'RateLimit-Policy': components['headers']['RateLimit-Policy']
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'rate_limited'
-          }
-        }
-      }
-      /** @description `internal`: Something went wrong. */
-      500: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'internal'
-          }
-        }
-      }
-      /** @description `unavailable`: Temporarily unavailable. */
-      503: {
-        headers: {
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unavailable'
-          }
-        }
-      }
-    }
-  }
-  readTagStats: {
-    parameters: {
-      query?: {
-        /** @description How long a bucket of `series` is. */
-        by?: 'hour' | 'day' | 'week' | 'month'
-        /** @description Whose values `top` has. */
-        dimension?:
-          | 'referrer'
-          | 'utm_source'
-          | 'utm_medium'
-          | 'utm_campaign'
-          | 'country'
-          | 'browser'
-          | 'os'
-          | 'device'
-          | 'language'
-          | 'bot'
-          | 'target'
-        /** @description By default 30 days before `to`. The hour that it falls into counts whole. */
-        from?: string
-        /** @description `top` by people, not by all visits. */
-        people?: boolean
-        /** @description Whose. Others than one's own only the owner may ask for. */
-        tenant?: string
-        /** @description By default now. */
-        to?: string
-        /** @description The time zone, by its IANA name, whose days, weeks (from Monday) and months `series` has. */
-        tz?: string
-      }
-      header?: never
-      path: {
-        /** @description The name of a tag, in any case. */
-        tag: string
-      }
-      cookie?: never
-    }
-    requestBody?: never
-    responses: {
-      /** @description The figures. */
-      200: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/json': components['schemas']['Stats']
-          'text/csv': string
-        }
-      }
-      /** @description `invalid`: The request is not valid. */
-      400: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'invalid'
-          }
-        }
-      }
-      /** @description `unauthorized`: A valid API key is needed. */
-      401: {
-        headers: {
-          'WWW-Authenticate': components['headers']['WWW-Authenticate']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unauthorized'
-          }
-        }
-      }
-      /** @description `forbidden`: This key may not do that. */
-      403: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'forbidden'
-          }
-        }
-      }
-      /** @description `not_found`: There is nothing here. */
-      404: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'not_found'
           }
         }
       }

@@ -54,9 +54,9 @@ async function patiently(first: Request, fetch: (request: Request) => Promise<Re
   }
 } // prettier-ignore
 
-/** With a key of its own, a POST of a link is made once, however often it is sent. */
+/** With a key of its own, a POST of links is made once, however often it is sent. */
 function repeatable(request: Request): Request {
-  if (request.method !== 'POST' || !new URL(request.url).pathname.endsWith('/links')) return request
+  if (request.method !== 'POST' || !/\/links(\/bulk)?$/.test(new URL(request.url).pathname)) return request
   if (!request.headers.has('Idempotency-Key')) request.headers.set('Idempotency-Key', crypto.randomUUID())
   return request
 }

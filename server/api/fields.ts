@@ -150,3 +150,17 @@ export const timeGiven = z
 export const wholeSecond = timeGiven.transform((at) => new Date(Math.floor(at.getTime() / 1000) * 1000)).meta(asTime)
 
 export const futureTime = wholeSecond.refine((at) => at.getTime() > Date.now(), 'must be in the future').meta(asTime)
+
+/** An error, as an answer has it. */
+export const problemShown = z
+  .looseObject({
+    type: z.literal('about:blank'),
+    title: z.string(),
+    status: z.int().min(400).max(599),
+    detail: z.string().meta({ description: 'One sentence for people.' }),
+    code: z.string().meta({ description: 'For programs.' }),
+    field: z.string().optional().meta({ description: 'What of the request is wrong, or clashes.' }),
+    used: z.int().optional(),
+    limit: z.int().optional(),
+  })
+  .meta({ id: 'Problem' })

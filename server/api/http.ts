@@ -83,14 +83,14 @@ export const notFound: RequestHandler = () => {
 }
 
 /** For routes that take a body. Content of another type is refused, not ignored. */
-export const jsonBody = (types: readonly string[]): RequestHandler[] => [
+export const jsonBody = (types: readonly string[], bytes: number = limits.bodyBytes): RequestHandler[] => [
   (request, _response, next) => {
     if (!request.is([...types]) || request.headers['content-length'] === '0') {
       throw invalid('body', `The body must be JSON, with "Content-Type: ${types.join('" or "')}".`)
     }
     next()
   },
-  express.json({ limit: limits.bodyBytes, inflate: false, type: [...types] }),
+  express.json({ limit: bytes, inflate: false, type: [...types] }),
 ]
 
 const nothing = z.strictObject({})
@@ -111,7 +111,8 @@ function parseNames(schema: z.ZodType, names: unknown): unknown {
   throw new QuickLinkError('not_found', parsed.error.issues[0]?.message ?? 'There is nothing at this path.')
 }
 
-function parse(schema: z.ZodType, value: unknown, whole: string, part: string): unknown {
+/** `whole`: what it is called where none of its parts is wrong, and what a part is called. */
+export function parse<T>(schema: z.ZodType<T>, value: unknown, whole: string, part: string): T {
   const parsed = schema.safeParse(value)
   if (parsed.success) return parsed.data
   const issue = parsed.error.issues[0]
@@ -156,14 +157,14 @@ function translate(error: unknown): unknown {
   if (error instanceof QuickLinkError) return error
   // A path that is no valid percent-encoding names nothing.
   if (error instanceof URIError) return new QuickLinkError('not_found', 'There is nothing at this path.')
-  const { type } = error as { type?: unknown }
-  if (typeof type === 'string') return ofBodyParser(type) ?? error
+  const { type, limit } = error as { type?: unknown; limit?: number }
+  if (typeof type === 'string') return ofBodyParser(type, limit) ?? error
   return isUnavailable(error) ? unavailable('The database cannot answer at the moment: try again soon.', error) : error
 }
 
-function ofBodyParser(type: string): QuickLinkError | undefined {
+function ofBodyParser(type: string, most: number = limits.bodyBytes): QuickLinkError | undefined {
   if (type === 'entity.too.large') {
-    return new QuickLinkError('too_large', `The body must not be larger than ${limits.bodyBytes} bytes.`)
+    return new QuickLinkError('too_large', `The body must not be larger than ${most} bytes.`)
   }
   if (type === 'encoding.unsupported' || type === 'charset.unsupported') {
     return invalid('body', 'The body must be UTF-8 without a Content-Encoding.')

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { createDocument, type ZodOpenApiOperationObject, type ZodOpenApiResponseObject } from 'zod-openapi'
 import { limits } from '../config.ts'
 import { statusOf, titleOf, type ErrorCode } from '../errors.ts'
+import { problemShown } from './fields.ts'
 import { bodyTypes, groups, problemsOf, type Operation } from './operation.ts'
 
 const introduction = `Every request needs a key, as \`Authorization: Bearer <key>\`.
@@ -15,19 +16,6 @@ const introduction = `Every request needs a key, as \`Authorization: Bearer <key
 - **Lists** come in pages. \`nextCursor\` of a page is the \`cursor\` of the next; it is null on the last one.
 - **Errors** are \`application/problem+json\`, with a \`code\` for programs and a \`detail\` for people. 429 and 503 say in \`Retry-After\` how many seconds to wait.
 - **HEAD** answers as GET, without the body. Another method than those described is 405, with \`Allow\`.`
-
-const problem = z
-  .object({
-    type: z.literal('about:blank'),
-    title: z.string(),
-    status: z.int().min(400).max(599),
-    detail: z.string().meta({ description: 'One sentence for people.' }),
-    code: z.string().meta({ description: 'For programs.' }),
-    field: z.string().optional().meta({ description: 'What of the request is wrong, or clashes.' }),
-    used: z.int().optional(),
-    limit: z.int().optional(),
-  })
-  .meta({ id: 'Problem' })
 
 const header = (description: string, pattern: string, example: string, required: boolean) => ({
   description,
@@ -175,7 +163,7 @@ export function describe(operations: readonly Operation[]) {
       tags: Object.entries(groups).map(([name, description]) => ({ name, description })),
       paths,
       components: {
-        schemas: { Problem: problem },
+        schemas: { Problem: problemShown },
         headers,
         securitySchemes: {
           key: { type: 'http', scheme: 'bearer', description: 'A key of a tenant, or of the owner.' },

@@ -69,7 +69,12 @@ export interface Operation {
   readonly params?: z.ZodObject
   readonly query?: z.ZodObject
   readonly headers?: readonly ('Idempotency-Key' | 'If-Match')[]
-  readonly body?: { readonly schema: z.ZodType; readonly example: object }
+  readonly body?: {
+    readonly schema: z.ZodType
+    readonly example: object
+    /** Where it may have more than others: few of them are held at once. */
+    readonly bytes?: number
+  }
   readonly answer: {
     readonly status: 200 | 201 | 204
     readonly what: string

@@ -6,6 +6,7 @@ import { cacheRoutes } from '../coherence/api.ts'
 import { domainRoutes } from '../domains/api.ts'
 import { hitRoutes } from '../hits/api.ts'
 import { linkRoutes } from '../links/api.ts'
+import { bulkRoutes } from '../links/bulk-api.ts'
 import { memberRoutes } from '../members/api.ts'
 import { usageRoutes } from '../quotas/api.ts'
 import { sessionRoutes } from '../sessions/api.ts'
@@ -17,6 +18,7 @@ import { routerOf } from './router.ts'
 /** Their handlers are not asked. */
 const nothing = {} as never
 const routes = [
+  bulkRoutes,
   linkRoutes,
   hitRoutes,
   usageRoutes,

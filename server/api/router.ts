@@ -21,6 +21,7 @@ import {
   sendLines,
   sendNothing,
 } from './http.ts'
+import { largeBody } from './large-bodies.ts'
 import { sendStream } from './stream.ts'
 import { bodyTypes, covers, type Caller, type Operation, type Route } from './operation.ts'
 
@@ -104,7 +105,8 @@ const handlersOf = ({ operation, handle }: Route): RequestHandler[] => [
     if (operation.needs !== 'nothing') refuseOthers(operation, callerOf(response))
     next()
   },
-  ...(operation.body ? jsonBody(bodyTypes(operation)) : []),
+  ...(operation.body?.bytes === undefined ? [] : [largeBody]),
+  ...(operation.body ? jsonBody(bodyTypes(operation), operation.body.bytes) : []),
   async (request, response) => {
     const from = { caller: callerOf(response), address: addressOf(response), request }
     const asked = { ...from, ...originOf(operation, response), ...parseRequest(operation, request) }

@@ -3,7 +3,8 @@
 import type { Breaker } from '../connections/breaker.ts'
 import { withDeadline } from '../connections/deadline.ts'
 import type { Code, Known } from '../link.ts'
-import type { SharedCache } from './shared-cache.ts'
+import { limits } from '../config.ts'
+import type { Entry, SharedCache } from './shared-cache.ts'
 import type { Vouching } from './vouching.ts'
 
 /** What this process, and its Redis, had heard of the truth. */
@@ -16,10 +17,14 @@ export interface Announcer {
   /** To be asked before the transaction begins. */
   asOf(): AsOf
   announce(code: Code, known: Known, asOf: AsOf): Promise<void>
+  /** Many at once: only what is held somewhere is mended, so that nothing wanted is pushed out by it. */
+  announceAll(entries: readonly Entry[], asOf: AsOf): Promise<void>
 }
 
 interface AnnounceDeps {
   readonly learn: (code: Code, known: Known, vouched: boolean) => void
+  /** The same, of interest only if the code is held. */
+  readonly amend: (code: Code, known: Known) => unknown
   readonly vouching: Vouching
   readonly cache: SharedCache
   readonly breaker: Breaker
@@ -29,7 +34,7 @@ interface AnnounceDeps {
 }
 
 export function createAnnouncer(deps: AnnounceDeps): Announcer {
-  const { learn, vouching, cache, breaker, timeoutMs, publish, passSoon } = deps
+  const { learn, amend, vouching, cache, breaker, timeoutMs, publish, passSoon } = deps
   const put = async (code: Code, known: Known, asOf: string): Promise<void> => {
     if (!cache.ready) throw new Error('Redis is not connected')
     await cache.put({ code, known }, asOf)
@@ -44,14 +49,36 @@ export function createAnnouncer(deps: AnnounceDeps): Announcer {
       passSoon()
       if (cache.ready) publish(code).catch(() => undefined)
     },
+    async announceAll(entries, { cursor }) {
+      for (const { code, known } of entries) amend(code, known)
+      const mend = async (asOf: string): Promise<void> => {
+        for (let at = 0; at < entries.length; at += limits.passChunk) {
+          if (!cache.ready) throw new Error('Redis is not connected')
+          await withDeadline(cache.mend(entries.slice(at, at + limits.passChunk), asOf), timeoutMs, 'Redis')
+        }
+      }
+      if (cursor !== null && breaker.state !== 'open') await breaker.run(() => mend(cursor)).catch(() => undefined)
+      passSoon()
+      const [first] = entries
+      // Whoever hears of one asks for all.
+      if (first && cache.ready) publish(first.code).catch(() => undefined)
+    },
   }
 }
 
 /** Where there is no Redis: other processes hear of it by their passes. */
-export const announceLocally = ({ learn, vouching }: Pick<AnnounceDeps, 'learn' | 'vouching'>): Announcer => ({
+export const announceLocally = ({
+  learn,
+  amend,
+  vouching,
+}: Pick<AnnounceDeps, 'learn' | 'amend' | 'vouching'>): Announcer => ({
   asOf: () => ({ passes: vouching.passes, cursor: null }),
   announce(code, known, { passes }) {
     learn(code, known, vouching.noneSince(passes))
+    return Promise.resolve()
+  },
+  announceAll(entries) {
+    for (const { code, known } of entries) amend(code, known)
     return Promise.resolve()
   },
 })

@@ -68,7 +68,7 @@ export function startCoherence(config: Config, deps: CoherenceDeps): Coherence {
       onFailure(err)
     },
   })
-  if (!shared) return { announcer: announceLocally({ learn: local.learn, vouching }), stop: relay.stop }
+  if (!shared) return { announcer: announceLocally({ learn: local.learn, amend: local.amend, vouching }), stop: relay.stop }
 
   const { redis } = shared
   redis.subscribe(nudgeChannel, (message) => {
@@ -93,6 +93,7 @@ export function startCoherence(config: Config, deps: CoherenceDeps): Coherence {
       ...deps,
       ...shared,
       learn: local.learn,
+      amend: local.amend,
       timeoutMs: config.redisTimeoutMs,
       publish: (code) => redis.publish(nudgeChannel, JSON.stringify({ code })),
       passSoon: relay.soon,

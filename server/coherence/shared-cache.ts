@@ -81,6 +81,8 @@ export function createSharedCache(
     },
     /** A reader's or the API's copy, if the cursor still stands where it stood before Postgres was read. */
     put: (entry: Entry, asOf: string): Promise<Written> => write('put', asOf, null, [entry]),
+    /** The same of many, where an older copy is held. */
+    mend: (entries: readonly Entry[], asOf: string): Promise<Written> => write('amend', asOf, null, entries),
     /** A pass's changes, or codes to forget, and its cursor, in one step. */
     async advance(
       from: string | null,

@@ -4,25 +4,34 @@ import type { Cursors } from '../api/cursors.ts'
 import { route, type Caller, type Route } from '../api/operation.ts'
 import { readClicks } from '../clicks/history.ts'
 import type { Names } from '../domains/names.ts'
-import { invalid, QuickLinkError } from '../errors.ts'
+import { invalid } from '../errors.ts'
 import { codeAt, type Code } from '../link.ts'
-import { asChange, changeLink, deleteLink, type LinkChange, type Target, type WriteDeps } from './change-link.ts'
+import {
+  asChange,
+  changeLink,
+  deleteLink,
+  hasTerms,
+  noLink,
+  onTerms,
+  tierOf,
+  type LinkChange,
+  type Target,
+  type WriteDeps,
+} from './change-link.ts'
 import { exportLinks } from './bulk-operations.ts'
 import { createLink } from './create-link.ts'
-import { parseDestination } from './destination.ts'
+import { changeOf, newLinkOf } from './asked.ts'
 import { etagOf, statesOf } from './etag.ts'
 import { exportTypes, type Exports } from './export.ts'
 import { filtersOf, listScope } from './filters.ts'
 import { idempotencyKey } from './idempotency.ts'
-import { agreedExpiry, agreedHits, agreedTimes, agreedWindow, clicksRange, parseCustomCode, tagGiven } from './input.ts'
+import { clicksRange, tagGiven } from './input.ts'
 import * as operations from './operations.ts'
 import { listLinks } from './list.ts'
 import type { Leash } from './search.ts'
 import { present, type LinkShown } from './shown.ts'
-import { agreedLead, parseRules } from './special.ts'
 import { findPlain, readLink, type LinkRow, type Scope } from './store.ts'
 import { deleteTag, keyOf, listTags, renameTag } from './tags.ts'
-import type { Tier } from '../tenants/tiers.ts'
 
 export interface LinksApiDeps extends WriteDeps {
   readonly names: Names
@@ -31,6 +40,7 @@ export interface LinksApiDeps extends WriteDeps {
   readonly exports: Exports
 }
 
+/** Those of many before those of one, whose paths are a pattern of theirs. */
 export function linkRoutes(deps: LinksApiDeps): Route[] {
   const { db, names, cursors, leash } = deps
   const shown = (row: LinkRow) => present(names, row)
@@ -48,41 +58,20 @@ export function linkRoutes(deps: LinksApiDeps): Route[] {
     route(operations.create, async ({ caller, by, query, body, request }) => {
       const { tenant } = caller
       const terms = await tierOf(deps, tenant)
-      const domain = names.hostOf(body.domain)
-      const { password } = body
-      const lead = agreedLead({
-        url: parseDestination(body.url, ownHosts(deps, request)),
-        permanent: body.permanent ?? false,
-        rules: parseRules(body.rules, ownHosts(deps, request)),
-        hasPassword: typeof password === 'string',
-      })
+      const { link, code, domain, password } = newLinkOf(deps, caller, terms, body, ownHosts(deps, request))
       // A fast hash of a password would undo the slow one.
       const key = idempotencyKey(request.get('Idempotency-Key'), password ? { ...body, password: true } : body)
       if (query.onExisting !== undefined) {
         mustBePlain(body)
         const { lifeDays, monthlyHits } = terms
-        const there = await findPlain(db, { tenant, url: lead.url, domain, lifeDays, monthlyHits })
+        const there = await findPlain(db, { tenant, url: link.url, domain, lifeDays, monthlyHits })
         if (there) return { status: 200, ...made(shown(there)) }
       }
       const answer = await createLink(deps, {
-        link: {
-          tenant,
-          url: lead.url,
-          special: { rules: lead.rules, passwordHash: undefined },
-          permanent: lead.permanent,
-          enabled: body.enabled ?? true,
-          ...agreedTimes(terms, body.startsAt ?? null, body.expiresAt ?? null),
-          expiredUrl: destinationOrNone(deps, request, body.expiredUrl) ?? null,
-          forwardQuery: body.forwardQuery ?? false,
-          monthlyHits: agreedHits(terms, body.monthlyHits ?? null),
-          title: body.title ?? null,
-          note: body.note ?? null,
-          tags: body.tags ?? [],
-          createdBy: caller.name,
-        },
-        code: body.code === undefined ? undefined : codeAt(domain, parseCustomCode(body.code)),
+        link,
+        code,
         domain,
-        password: password ?? undefined,
+        password,
         idempotencyKey: key,
         by,
         present: shown,
@@ -107,13 +96,7 @@ export function linkRoutes(deps: LinksApiDeps): Route[] {
       withTag(shown(await existing(names.codeAt(params.code, query.domain), caller))),
     ),
     route(operations.change, async ({ caller, by, params, query, body, request }) => {
-      const { url, expiredUrl, rules } = body
-      const given = {
-        ...body,
-        ...(url === undefined ? {} : { url: parseDestination(url, ownHosts(deps, request)) }),
-        ...(rules === undefined ? {} : { rules: parseRules(rules, ownHosts(deps, request)) }),
-        ...(expiredUrl === undefined ? {} : { expiredUrl: destinationOrNone(deps, request, expiredUrl) }),
-      }
+      const given = changeOf(body, ownHosts(deps, request))
       const target = targetOf(names.codeAt(params.code, query.domain), caller, request)
       const row = await asChange(deps, caller.tenant, async () => {
         const { patch, tenant } = await agreed(deps, target, given)
@@ -161,40 +144,21 @@ function mustBePlain(body: object): void {
   throw invalid(field, `${field} does not go with onExisting=return, which is for a plain link: leave one of them out.`)
 }
 
-/** What it promises of a link. */
-const tierOf = async ({ tiers, directory }: WriteDeps, tenant: string): Promise<Tier> =>
-  tiers[(await directory.get(tenant)).tier]
-
 /** Whoever changes a link, it is held to the terms of its own tenant. */
 async function agreed(
   deps: LinksApiDeps,
   { code, scope }: Target,
   given: LinkChange,
 ): Promise<{ patch: LinkChange; tenant: string }> {
-  const { startsAt, expiresAt, monthlyHits, tags } = given
-  const hasTerms = startsAt !== undefined || expiresAt !== undefined || monthlyHits !== undefined
-  if (!hasTerms && (tags === undefined || scope !== null)) return { patch: given, tenant: scope ?? '' }
+  if (!hasTerms(given) && (given.tags === undefined || scope !== null)) return { patch: given, tenant: scope ?? '' }
   const link = await readLink(deps.db, code, scope)
   if (!link) throw noLink(code)
   const { tenant } = link
-  if (!hasTerms) return { patch: given, tenant }
-  const terms = await tierOf(deps, tenant)
-  const patch = {
-    ...given,
-    ...(expiresAt === undefined ? {} : { expiresAt: agreedExpiry(terms, expiresAt, Date.now()) }),
-    ...(monthlyHits === undefined ? {} : { monthlyHits: agreedHits(terms, monthlyHits) }),
-  }
-  if (startsAt !== undefined || expiresAt !== undefined) {
-    const { startsAt: begins = link.startsAt, expiresAt: ends = link.expiresAt } = patch
-    agreedWindow(begins, ends)
-  }
-  return { patch, tenant }
+  return { patch: hasTerms(given) ? onTerms(await tierOf(deps, tenant), link, given) : given, tenant }
 }
 
-const noLink = (which: string): QuickLinkError => new QuickLinkError('not_found', `There is no link ${which}.`)
-
 /** A tenant sees its own links: of another's it is told what it would be told if there were none. */
-const scopeOf = (caller: Caller): Scope => (caller.isOwner ? null : caller.tenant)
+export const scopeOf = (caller: Caller): Scope => (caller.isOwner ? null : caller.tenant)
 
 const targetOf = (code: Code, caller: Caller, request: Pick<Request, 'get'>): Target => ({
   code,
@@ -217,14 +181,7 @@ function fromTagCursor(cursor: string): string {
 }
 
 /** The Host header is the caller's choice, and may be missing: it can only have a link refused, never one accepted. */
-const ownHosts = (deps: LinksApiDeps, request: Pick<Request, 'get'>): string[] => [
+export const ownHosts = (deps: Pick<LinksApiDeps, 'names'>, request: Pick<Request, 'get'>): string[] => [
   ...deps.names.hosts(),
   request.get('Host') ?? '',
 ]
-
-const destinationOrNone = (
-  deps: LinksApiDeps,
-  request: Pick<Request, 'get'>,
-  expiredUrl: string | null | undefined,
-): string | null | undefined =>
-  typeof expiredUrl === 'string' ? parseDestination(expiredUrl, ownHosts(deps, request), 'expiredUrl') : expiredUrl

@@ -13,9 +13,10 @@ import { linkLimit, type TenantQuota } from '../quotas/tenant-quota.ts'
 import { settle, unitOf, type RateLimit } from '../rates/rate-limit.ts'
 import type { Hasher } from '../passwords/hasher.ts'
 import type { Directory } from '../tenants/directory.ts'
-import type { Tiers } from '../tenants/tiers.ts'
+import type { Tier, Tiers } from '../tenants/tiers.ts'
 import type { Preparation } from './create-link.ts'
 import type { Revised } from './etag.ts'
+import { agreedExpiry, agreedHits, agreedWindow } from './input.ts'
 import { keepSecret, leadAfter, patchOf, shownOf, type SpecialAsked } from './special.ts'
 import {
   changesCore,
@@ -69,66 +70,86 @@ export interface Target {
 
 export type LinkChange = Omit<LinkPatch, 'rules' | 'hasPassword'> & SpecialAsked
 
-interface ChangeContext {
-  /** Whose link it is, where it is given tags. */
-  readonly tenant: string
+export interface ChangeContext {
   readonly by: By
   /** As the log has it. */
   readonly present: (row: LinkRow) => object
 }
 
-/** What no redirect depends on is announced to nobody. */
+/** `tenant`: whose link it is, where it is given tags. What no redirect depends on is announced to nobody. */
 export async function changeLink(
   deps: WriteDeps,
   target: Target,
   patch: LinkChange,
-  { tenant, by, present }: ChangeContext,
+  { tenant, ...context }: ChangeContext & { readonly tenant: string },
 ): Promise<LinkRow> {
-  const { code, scope, states } = target
-  const { tags, password } = patch
-  const passwordHash = typeof password === 'string' ? await deps.hasher.hash(password) : password
+  const { tags } = patch
+  const passwordHash = await hashOf(deps, patch)
   const write = async (sql: Sql): Promise<LinkRow | undefined> => {
     if (tags) void ensureTags(sql, tenant, tags)
-    const wasAsked = readLocked(sql, code, scope)
-    // Who waits for it comes later, or never.
-    wasAsked.catch(() => undefined)
-    const lead = await leadAfter(sql, target, { ...patch, passwordHash })
-    if (lead === 'no link') return undefined
-    const changed = lead === 'same' ? patch : { ...patch, ...patchOf(lead) }
-    const row = await patchLink(sql, code, scope, changed, states)
-    if (row && lead !== 'same') await keepSecret(sql, row.id, lead, passwordHash)
+    const row = await changeIn(sql, target, patch, { ...context, passwordHash })
     if (row && tags) haveAll(tags, row.tags)
-    const was = await wasAsked
-    if (row && was) {
-      const changes = changesOf({ before: present(was), after: present(row) })
-      // That there is another one is all that is said of it.
-      const anew = typeof password === 'string' ? { password: {} } : {}
-      note(sql, by, { tenant: row.tenant, kind: 'link', target: code, changes: { ...changes, ...anew } })
-    }
     return row
   }
-  return writeExisting(deps, target, write, changesCore(patch) || password !== undefined)
+  return writeExisting(deps, target, write, isNoticed(patch))
+}
+
+/** Of the password that a change gives; null: of none. */
+export const hashOf = async (deps: WriteDeps, { password }: LinkChange): Promise<string | null | undefined> =>
+  typeof password === 'string' ? deps.hasher.hash(password) : password
+
+/** Whether visitors notice. */
+export const isNoticed = (change: LinkChange): boolean => changesCore(change) || change.password !== undefined
+
+/** In a transaction, when the tags of the change are known to the tenant. undefined: there is no such link. */
+export async function changeIn(
+  sql: Sql,
+  { code, scope, states }: Target,
+  change: LinkChange,
+  { passwordHash, by, present }: ChangeContext & { readonly passwordHash: string | null | undefined },
+): Promise<LinkRow | undefined> {
+  const wasAsked = readLocked(sql, code, scope)
+  // Who waits for it comes later, or never.
+  wasAsked.catch(() => undefined)
+  const lead = await leadAfter(sql, { code, scope }, { ...change, passwordHash })
+  if (lead === 'no link') return undefined
+  const patch = lead === 'same' ? change : { ...change, ...patchOf(lead) }
+  const row = await patchLink(sql, code, scope, patch, states)
+  if (row && lead !== 'same') await keepSecret(sql, row.id, lead, passwordHash)
+  const was = await wasAsked
+  if (row && was) {
+    const changes = changesOf({ before: present(was), after: present(row) })
+    // That there is another one is all that is said of it.
+    const anew = typeof change.password === 'string' ? { password: {} } : {}
+    note(sql, by, { tenant: row.tenant, kind: 'link', target: code, changes: { ...changes, ...anew } })
+  }
+  return row
 }
 
 /** Its place is free again: Redis hears of it, in the generation that the tenant has. */
 export async function deleteLink(deps: WriteDeps, target: Target, by: By): Promise<void> {
-  const { code, scope, states } = target
+  const { code, scope } = target
   let owner: Awaited<ReturnType<typeof lockTenantOf>>
   await writeExisting(
     deps,
     target,
     async (sql) => {
-      const [locked, gone] = await Promise.all([lockTenantOf(sql, code, scope), deleteRow(sql, code, scope, states)])
+      const [locked, gone] = await Promise.all([lockTenantOf(sql, code, scope), deleteIn(sql, target, by)])
       owner = locked
-      if (gone) {
-        const changes = changesOf({ before: { url: shownOf(gone).url } })
-        note(sql, by, { tenant: gone.tenant, kind: 'link', target: code, changes })
-      }
       return gone
     },
     true,
   )
   if (owner && linkLimit(deps.tiers, owner) !== null) await deps.quota.refund(owner.id, owner.generation)
+}
+
+/** In a transaction that holds off syncs of its tenant. undefined: there is no such link. */
+export async function deleteIn(sql: Sql, { code, scope, states }: Target, by: By): Promise<LinkCore | undefined> {
+  const gone = await deleteRow(sql, code, scope, states)
+  if (!gone) return undefined
+  const changes = changesOf({ before: { url: shownOf(gone).url } })
+  note(sql, by, { tenant: gone.tenant, kind: 'link', target: code, changes })
+  return gone
 }
 
 async function writeExisting<Row extends LinkCore>(
@@ -141,17 +162,51 @@ async function writeExisting<Row extends LinkCore>(
   const row = await deps.db.transaction(write)
   if (!row) {
     if (states && (await readLink(deps.db, code, scope))) throw hasChanged()
-    throw new QuickLinkError('not_found', `There is no link ${code}.`)
+    throw noLink(code)
   }
   if (isNoticed) await announce(deps, row, asOf)
   return row
 }
 
-const hasChanged = (): QuickLinkError =>
+export const noLink = (code: string): QuickLinkError => new QuickLinkError('not_found', `There is no link ${code}.`)
+
+export const hasChanged = (): QuickLinkError =>
   new QuickLinkError('precondition_failed', 'The link is not as your If-Match says: read it again, then change it.', {
     members: { field: 'If-Match' },
   })
 
+/** The same of many. */
+export const announceAll = (deps: WriteDeps, rows: readonly LinkCore[], asOf: AsOf): Promise<void> =>
+  deps.announcer
+    .announceAll(
+      rows.map((row) => ({ code: row.code, known: toKnown(row) })),
+      asOf,
+    )
+    .catch(() => undefined)
+
 /** What is committed is acknowledged, whatever becomes of the announcement: the relay pass finds the change. */
 export const announce = (deps: WriteDeps, row: LinkCore, asOf: AsOf): Promise<void> =>
   deps.announcer.announce(row.code, toKnown(row), asOf).catch(() => undefined)
+
+/** What its tier promises of a link. */
+export const tierOf = async ({ tiers, directory }: Admission, tenant: string): Promise<Tier> =>
+  tiers[(await directory.get(tenant)).tier]
+
+/** Whether a change has to be held to the terms of the link's tenant. */
+export const hasTerms = ({ startsAt, expiresAt, monthlyHits }: LinkChange): boolean =>
+  startsAt !== undefined || expiresAt !== undefined || monthlyHits !== undefined
+
+/** What is said of this link, on the terms of its tenant, whoever says it. */
+export function onTerms(terms: Tier, link: Pick<LinkCore, 'startsAt' | 'expiresAt'>, given: LinkChange): LinkChange {
+  const { startsAt, expiresAt, monthlyHits } = given
+  const patch = {
+    ...given,
+    ...(expiresAt === undefined ? {} : { expiresAt: agreedExpiry(terms, expiresAt, Date.now()) }),
+    ...(monthlyHits === undefined ? {} : { monthlyHits: agreedHits(terms, monthlyHits) }),
+  }
+  if (startsAt !== undefined || expiresAt !== undefined) {
+    const { startsAt: begins = link.startsAt, expiresAt: ends = link.expiresAt } = patch
+    agreedWindow(begins, ends)
+  }
+  return patch
+}

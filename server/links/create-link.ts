@@ -104,7 +104,7 @@ async function withHash(deps: WriteDeps, request: CreateRequest): Promise<Create
 }
 
 const earlier = async (deps: WriteDeps, { link, idempotencyKey }: CreateRequest): Promise<LinkShown | undefined> =>
-  idempotencyKey && earlierAnswer(deps.db, link.tenant, idempotencyKey)
+  idempotencyKey && ((await earlierAnswer(deps.db, link.tenant, idempotencyKey)) as LinkShown | undefined)
 
 async function admit(deps: WriteDeps, { link, code }: CreateRequest): Promise<Admitted> {
   const { directory, rateLimit, quota, tiers } = deps
@@ -131,11 +131,26 @@ async function admit(deps: WriteDeps, { link, code }: CreateRequest): Promise<Ad
   return { unit, place, limit }
 }
 
-const nowhere = (): Place => ({ generation: undefined, refusal: undefined, isAstray: false })
+export const nowhere = (): Place => ({ generation: undefined, refusal: undefined, isAstray: false })
 
 async function inTransaction(deps: WriteDeps, request: CreateRequest, admitted: Admitted): Promise<Created> {
-  const create = (minting: Minting): Promise<Created> =>
-    deps.db.transaction((sql) => insert(deps, sql, request, admitted, minting))
+  return minted(
+    deps,
+    (sql, minting) => insert(deps, sql, request, admitted, minting),
+    async () => {
+      const answer = await earlier(deps, request)
+      return answer && { row: undefined, answer, isOneMore: false }
+    },
+  )
+}
+
+/** A transaction that makes links. `repeated`: what was answered before to the same request under its key. */
+export async function minted<T>(
+  deps: WriteDeps,
+  work: (sql: Sql, minting: Minting) => Promise<T>,
+  repeated: () => Promise<T | undefined>,
+): Promise<T> {
+  const create = (minting: Minting): Promise<T> => deps.db.transaction((sql) => work(sql, minting))
   try {
     return await create(deps.preparation.current())
   } catch (error) {
@@ -143,9 +158,9 @@ async function inTransaction(deps: WriteDeps, request: CreateRequest, admitted: 
     // The insert is asked for before it is known whether there is a tenant: all that its row refers to.
     if (sqlState(error) === foreignKeyViolation) throw tenantIsGone()
     if (!(error instanceof Repeated)) throw error
-    const answer = await earlier(deps, request)
+    const answer = await repeated()
     if (answer === undefined) throw usedForAnother()
-    return { row: undefined, answer, isOneMore: false }
+    return answer
   }
 }
 
@@ -176,7 +191,8 @@ async function insert(
   if (lookAgain) throw new LookAgain()
   if (!terms) throw tenantIsGone()
   if (!mayUse) throw noPlaceAt(domain!)
-  const row = inserted ?? (code === undefined ? await insertAnother(sql, link, minting, domain) : taken(code))
+  const row = inserted ?? (code === undefined ? await insertAnother(sql, link, minting, domain) : undefined)
+  if (!row) throw taken(code!)
   haveAll(link.tags, row.tags)
   const limitNow = linkLimit(deps.tiers, terms)
   if (limitNow !== null) {
@@ -201,7 +217,11 @@ interface Draft {
 }
 
 /** A counter whose code is a reserved word is skipped. */
-async function mintNext(sql: Sql, { mint, counters, saltGeneration }: Minting, domain: string | null): Promise<Draft> {
+export async function mintNext(
+  sql: Sql,
+  { mint, counters, saltGeneration }: Minting,
+  domain: string | null,
+): Promise<Draft> {
   for (let attempt = 0; attempt < limits.mintAttempts; attempt++) {
     const counter = counters.shift() ?? (await drawCounter(sql))
     const code = mint(counter)
@@ -211,7 +231,12 @@ async function mintNext(sql: Sql, { mint, counters, saltGeneration }: Minting, d
 }
 
 /** A counter whose code was taken is skipped as well. */
-async function insertAnother(sql: Sql, link: NewLink, minting: Minting, domain: string | null): Promise<LinkRow> {
+export async function insertAnother(
+  sql: Sql,
+  link: NewLink,
+  minting: Minting,
+  domain: string | null,
+): Promise<LinkRow> {
   for (let attempt = 1; attempt < limits.mintAttempts; attempt++) {
     const row = await insertGenerated(sql, link, await mintNext(sql, minting, domain))
     if (row) return row
@@ -226,9 +251,9 @@ async function countOthers(sql: Sql, tenant: string): Promise<number> {
 }
 
 const foreignKeyViolation = '23503'
-const tenantIsGone = (): QuickLinkError => new QuickLinkError('forbidden', 'This tenant has been deleted.')
+export const tenantIsGone = (): QuickLinkError => new QuickLinkError('forbidden', 'This tenant has been deleted.')
 
-const noPlaceAt = (domain: string): QuickLinkError =>
+export const noPlaceAt = (domain: string): QuickLinkError =>
   new QuickLinkError('forbidden', `This tenant may not make links at ${domain}: the owner can allow it.`, {
     members: { field: 'domain' },
   })
@@ -236,17 +261,16 @@ const noPlaceAt = (domain: string): QuickLinkError =>
 const noFreeCode = (): QuickLinkError =>
   new QuickLinkError('unavailable', 'No free code was found: try again.', { retryAfterS: 1 })
 
-function taken(code: Code): never {
-  throw new QuickLinkError('conflict', `The code ${code} is taken: choose another one.`, { members: { field: 'code' } })
-}
+export const taken = (code: Code): QuickLinkError =>
+  new QuickLinkError('conflict', `The code ${code} is taken: choose another one.`, { members: { field: 'code' } })
 
 /** An earlier request has this Idempotency-Key. */
-class Repeated extends Error {
+export class Repeated extends Error {
   override readonly name = 'Repeated'
 }
 
 /** Found before anything that was minted is committed: the codes handed out since a copy was made are not known in it. */
-class LookAgain extends QuickLinkError {
+export class LookAgain extends QuickLinkError {
   constructor() {
     super('unavailable', 'The database is being prepared: try again soon.', { retryAfterS: 1 })
   }

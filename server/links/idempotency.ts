@@ -4,7 +4,6 @@ import { createHash } from 'node:crypto'
 import { limits } from '../config.ts'
 import type { Sql } from '../connections/postgres.ts'
 import { invalid, QuickLinkError } from '../errors.ts'
-import type { LinkShown } from './shown.ts'
 
 export interface IdempotencyKey {
   readonly key: string
@@ -38,12 +37,8 @@ export async function claimKey(sql: Sql, tenant: string, { key, bodyHash }: Idem
 }
 
 /** The answer that was given under this key to the same request, if any. */
-export async function earlierAnswer(
-  sql: Sql,
-  tenant: string,
-  { key, bodyHash }: IdempotencyKey,
-): Promise<LinkShown | undefined> {
-  const [earlier] = await sql.query<{ answer: LinkShown }>(
+export async function earlierAnswer(sql: Sql, tenant: string, { key, bodyHash }: IdempotencyKey): Promise<unknown> {
+  const [earlier] = await sql.query<{ answer: unknown }>(
     `select answer from idempotency_keys where tenant = $1 and key = $2 and body_hash = $3 and answer is not null
        and created_at >= now() - make_interval(hours => $4)`,
     [tenant, key, bodyHash, limits.idempotencyHours],
@@ -60,13 +55,14 @@ export const rememberAnswer = (
   sql: Sql,
   tenant: string,
   { key }: IdempotencyKey,
-  link: { code: string; id: number },
+  /** Undefined: there are many. */
+  link: { code: string; id: number } | undefined,
   answer: unknown,
 ): Promise<unknown> =>
   sql.query('update idempotency_keys set code = $3, link_id = $4, answer = $5 where tenant = $1 and key = $2', [
     tenant,
     key,
-    link.code,
-    link.id,
+    link?.code ?? null,
+    link?.id ?? null,
     JSON.stringify(answer),
   ])

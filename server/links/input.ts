@@ -142,6 +142,15 @@ export const patchSchema = z
   .refine((patch) => Object.keys(patch).length > 0, 'must name at least one field to change')
   .meta({ id: 'LinkChange', minProperties: 1 })
 
+/** Of many links: tags may also be added to those that each has, and taken off. */
+export const bulkChangeSchema = z
+  .strictObject(
+    { url: url.optional(), ...mayChange, ...details, addTags: tags.optional(), removeTags: tags.optional() },
+    mustBe('a JSON object'),
+  )
+  .refine((patch) => Object.keys(patch).length > 0, 'must name at least one field to change')
+  .meta({ id: 'BulkChange', minProperties: 1 })
+
 export function parseCustomCode(text: string): Code {
   if (isReserved(text)) throw invalid('code', 'code is a reserved word: choose another one.')
   const { min, max } = customCodeLength

@@ -66,7 +66,7 @@ export type Leash = <T>(
 ) => Promise<T>
 
 export function createLeash(db: Postgres): Leash {
-  const turns = new Turns()
+  const turns = new Turns({ running: limits.searches, waiting: limits.searchQueue, what: 'search' })
   return async (tenant, tooLong, work) => {
     await turns.take(tenant)
     try {
@@ -94,7 +94,7 @@ async function begin(sql: Sql, tenant: string): Promise<boolean> {
     `select set_config('statement_timeout', $1, true), pg_try_advisory_xact_lock(${searchLock}, hashtext($2)) as mine, ${trigramsThere}`,
     [String(limits.searchMs), tenant],
   )
-  if (!begun?.mine) throw busy()
+  if (!begun?.mine) throw busy('search')
   return begun.trigrams
 }
 
@@ -104,23 +104,29 @@ export async function matcherIn(sql: Sql): Promise<(q: string) => Match> {
   return (q) => matchOf(q, found?.trigrams ?? false)
 }
 
-const busy = (): QuickLinkError =>
-  new QuickLinkError('rate_limited', 'Another search of this tenant is under way: try again when it has ended.', {
+const busy = (what: string): QuickLinkError =>
+  new QuickLinkError('rate_limited', `Another ${what} of this tenant is under way: try again when it has ended.`, {
     retryAfterS: 1,
   })
 
-/** In this process: one search of a tenant, and one more that waits for it; a few of all tenants, in their order. */
-class Turns {
+/** In this process: one of a tenant, and one more that waits for it; a few of all tenants, in their order. */
+export class Turns {
+  readonly #most: { readonly running: number; readonly waiting: number; readonly what: string }
   readonly #running = new Set<string>()
   readonly #waiting = new Map<string, () => void>()
+
+  constructor(most: { readonly running: number; readonly waiting: number; readonly what: string }) {
+    this.#most = most
+  }
 
   async take(tenant: string): Promise<void> {
     if (this.#mayRun(tenant)) {
       this.#running.add(tenant)
       return
     }
-    if (this.#waiting.has(tenant)) throw busy()
-    if (this.#waiting.size >= limits.searchQueue) throw unavailable('Too many searches are waiting: try again soon.')
+    const { what, waiting } = this.#most
+    if (this.#waiting.has(tenant)) throw busy(what)
+    if (this.#waiting.size >= waiting) throw unavailable(`Too many of the kind are waiting: try again soon.`)
     await new Promise<void>((resolve) => this.#waiting.set(tenant, resolve))
   }
 
@@ -135,6 +141,6 @@ class Turns {
   }
 
   #mayRun(tenant: string): boolean {
-    return !this.#running.has(tenant) && this.#running.size < limits.searches
+    return !this.#running.has(tenant) && this.#running.size < this.#most.running
   }
 }

@@ -157,11 +157,11 @@ export async function drawCounter(sql: Sql): Promise<number> {
 export const insertGenerated = (sql: Sql, link: NewLink, minted: Minted): Promise<LinkRow | undefined> =>
   insertOne(sql, link, minted, 'on conflict (code) do nothing')
 
+export const isOver = '(links.deleted_at is not null or (links.expires_at <= now() and links.expired_url is null))'
 const takeOver = `on conflict (code) do update set
     ${['id', ...Object.values(coreColumns)].map((column) => `${column} = excluded.${column}`).join(', ')},
     counter = null, salt_generation = null, created_at = now(), deleted_at = null
-  where links.tenant = excluded.tenant
-    and (links.deleted_at is not null or (links.expires_at <= now() and links.expired_url is null))`
+  where links.tenant = excluded.tenant and ${isOver}`
 
 /**
  * What its tenant deleted, or let expire, it may create again at once; not what still leads somewhere after its end. The row

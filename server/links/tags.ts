@@ -33,6 +33,15 @@ export function ensureTags(sql: Sql, tenant: string, tags: readonly string[]): P
   return asked
 }
 
+/** Those of them that the tenant has. */
+export async function knownTags(sql: Sql, tenant: string, tags: readonly string[]): Promise<Set<string>> {
+  const rows = await sql.query<{ key: string }>('select key from tags where tenant = $1 and key = any ($2)', [
+    tenant,
+    keysOf(tags),
+  ])
+  return new Set(rows.map(({ key }) => key))
+}
+
 /** Of a link that was given `tags`: it has all of them, unless the tenant has as many as it may have. */
 export function haveAll(tags: readonly string[], has: readonly string[]): void {
   if (has.length === tags.length) return

@@ -44,6 +44,19 @@ export async function lockTenantOf(
   return row
 }
 
+/** The same of many links, in the order of their tenants. */
+export const lockTenantsOf = (
+  sql: Sql,
+  codes: readonly Code[],
+  scope: string | null,
+): Promise<(QuotaTerms & { id: string })[]> =>
+  sql.query(
+    `select id, ${terms} from tenants where id in (
+       select tenant from links where code = any ($1) and deleted_at is null and ($2::text is null or tenant = $2)
+     ) order by id for share`,
+    [codes, scope],
+  )
+
 /** Locked until this transaction ends, and of a generation that nobody has seen. undefined: there is no such tenant. */
 export async function beginGeneration(sql: Sql, tenant: string): Promise<QuotaTerms | undefined> {
   const [row] = await sql.query<QuotaTerms>(

@@ -148,10 +148,10 @@ export class TenantQuota {
   }
 
   /** Of a row that is locked: a place that a sync has overwritten is counted now. Never rejects. */
-  async countIn(tenant: string, place: Place, generation: string | null): Promise<void> {
+  async countIn(tenant: string, place: Place, generation: string | null, units = 1): Promise<void> {
     if (!this.hasGate || place.generation === generation) return
     try {
-      const isCounted = generation !== null && (await this.#ask((scripts) => scripts.refund(tenant, -1, generation)))
+      const isCounted = generation !== null && (await this.#ask((scripts) => scripts.refund(tenant, -units, generation)))
       if (isCounted) place.generation = generation
       else place.isAstray = true
     } catch {
@@ -160,14 +160,14 @@ export class TenantQuota {
   }
 
   /** Afterwards. What is not kept goes back, and what was wrong is synced; what Redis misses, the next sync finds. Never rejects. */
-  async settle(tenant: string, place: Place, isKept: boolean): Promise<void> {
-    if (!isKept) await this.refund(tenant, place.generation)
+  async settle(tenant: string, place: Place, isKept: boolean, units = 1): Promise<void> {
+    if (!isKept) await this.refund(tenant, place.generation, units)
     if (place.isAstray) void this.#syncOnce(tenant)
   }
 
-  /** A place is free again that was counted in this generation. Never rejects. */
-  async refund(tenant: string, generation: string | null | undefined): Promise<void> {
-    if (generation) await this.#ask((scripts) => scripts.refund(tenant, 1, generation)).catch(() => undefined)
+  /** Places are free again that were counted in this generation. Never rejects. */
+  async refund(tenant: string, generation: string | null | undefined, units = 1): Promise<void> {
+    if (generation) await this.#ask((scripts) => scripts.refund(tenant, units, generation)).catch(() => undefined)
   }
 
   /** undefined: no such tenant. Rejects when Redis cannot be asked. */

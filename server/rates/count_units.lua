@@ -1,7 +1,7 @@
--- Takes a unit of each window if each has one left (1), gives one back to each (-1), never below 0, or looks (0). The first unit opens
--- a window.
+-- Takes units of each window if each has them left (above 0), gives them back to each (below 0), never below 0, or looks (0). The first
+-- unit opens a window.
 -- KEYS: the counters   ARGV: units, seconds of a window, and each counter's limit
--- {0, or which of them has none left; then of each: used, milliseconds until its window ends, a whole one where none is open}
+-- {0, or which of them has fewer left; then of each: used, milliseconds until its window ends, a whole one where none is open}
 local units, reply = tonumber(ARGV[1]), {0}
 for i, key in ipairs(KEYS) do
   local used, left = tonumber(redis.call('GET', key) or 0), redis.call('PTTL', key)

@@ -20,8 +20,8 @@ export interface Counter {
   readonly limit: number
 }
 
-/** Undoes it, where it was counted, as long as that window lasts. Never rejects; a second call does nothing. */
-export type GiveBack = () => Promise<void>
+/** So many of what was taken, all of it if it is not said; where it was counted, as long as that window lasts. Never rejects, and never more. */
+export type GiveBack = (units?: number) => Promise<void>
 
 export type TakenUnits =
   | { readonly granted: true; readonly giveBack: readonly GiveBack[] }
@@ -30,38 +30,43 @@ export type TakenUnits =
 
 /** What one way to count has to do. */
 export interface Count {
-  /** A unit of each, if each has one left; else of none, and `by` is the first that has none. */
-  take(counters: readonly Counter[]): Promise<{ readonly by: number | undefined; readonly held: readonly Held[] }>
-  giveBack(key: string): Promise<unknown>
+  /** So many units of each, if each has them left; else of none, and `by` is the first that has fewer. */
+  take(
+    counters: readonly Counter[],
+    units: number,
+  ): Promise<{ readonly by: number | undefined; readonly held: readonly Held[] }>
+  giveBack(key: string, units: number): Promise<unknown>
   read(key: string): Promise<Held>
 }
 
 export interface Counters {
-  take(counters: readonly Counter[]): Promise<TakenUnits>
+  /** One unit of each, if it is not said. */
+  take(counters: readonly Counter[], units?: number): Promise<TakenUnits>
   read(key: string): Promise<Held>
 }
 
 export const countersBy = (count: Count): Counters => ({
-  async take(counters) {
-    const { by, held } = await count.take(counters)
-    if (by !== undefined) return { granted: false, by, held: { ...held[by]!, used: counters[by]!.limit } }
+  async take(counters, units = 1) {
+    const { by, held } = await count.take(counters, units)
+    if (by !== undefined) return { granted: false, by, held: held[by]! }
     return {
       granted: true,
-      giveBack: held.map(({ endsInMs }, i) => once(() => count.giveBack(counters[i]!.key), endsInMs)),
+      giveBack: held.map(({ endsInMs }, i) => atMost(units, (n) => count.giveBack(counters[i]!.key, n), endsInMs)),
     }
   },
   read: (key) => count.read(key),
 })
 
 /** A unit of a window that is over is not taken off the next one. */
-function once(undo: () => Promise<unknown>, endsInMs: number): GiveBack {
+function atMost(units: number, undo: (units: number) => Promise<unknown>, endsInMs: number): GiveBack {
   const endsAtMs = performance.now() + endsInMs
-  let back = false
-  return async () => {
-    if (back || performance.now() >= endsAtMs) return
-    back = true
+  let left = units
+  return async (units = left) => {
+    const back = Math.min(units, left)
+    if (back <= 0 || performance.now() >= endsAtMs) return
+    left -= back
     // What cannot be given back is missing until the window ends.
-    await undo().catch(() => undefined)
+    await undo(back).catch(() => undefined)
   }
 }
 
@@ -83,12 +88,12 @@ export function countInMemory(windowS: number, most = Infinity): Count {
     endsInMs: endsAtMs - performance.now(),
   })
   return {
-    take(counters) {
+    take(counters, units) {
       const opened = counters.map(({ key }) => open(key))
-      const by = counters.findIndex(({ limit }, i) => opened[i]!.used >= limit)
+      const by = counters.findIndex(({ limit }, i) => opened[i]!.used + units > limit)
       if (by === -1) {
         for (const [i, window] of opened.entries()) {
-          window.used++
+          window.used += units
           const { key } = counters[i]!
           if (windows.size >= most && !windows.has(key)) windows.delete(windows.keys().next().value!)
           windows.set(key, window)
@@ -96,9 +101,9 @@ export function countInMemory(windowS: number, most = Infinity): Count {
       }
       return Promise.resolve({ by: by === -1 ? undefined : by, held: opened.map(heldIn) })
     },
-    giveBack(key) {
+    giveBack(key, units) {
       const window = open(key)
-      if (window.used > 0) window.used--
+      window.used = Math.max(0, window.used - units)
       return Promise.resolve()
     },
     read: (key) => Promise.resolve(heldIn(open(key))),
@@ -107,8 +112,8 @@ export function countInMemory(windowS: number, most = Infinity): Count {
 
 export function countInRedis(redis: Pick<RedisConnection, 'script'>, ask: AskRedis, windowS: number): Count {
   const script = redis.script('qlCountUnits', countLua)
-  /** 1: takes a unit of each. -1: gives one back. 0: looks. */
-  const count = async (units: 1 | 0 | -1, counters: readonly Counter[]) => {
+  /** Takes so many units of each; below 0: gives them back. 0: looks. */
+  const count = async (units: number, counters: readonly Counter[]) => {
     const keys = counters.map(({ key }) => `ql:v1:creates:${key}`)
     const reply = await ask(() => script(keys, [units, windowS, ...counters.map(({ limit }) => limit)]))
     if (!Array.isArray(reply) || reply.length !== 1 + 2 * keys.length || !reply.every(Number.isSafeInteger)) {
@@ -121,14 +126,14 @@ export function countInRedis(redis: Pick<RedisConnection, 'script'>, ask: AskRed
     }
   }
   return {
-    take: (counters) => count(1, counters),
-    giveBack: (key) => count(-1, [{ key, limit: 0 }]),
+    take: (counters, units) => count(units, counters),
+    giveBack: (key, units) => count(-units, [{ key, limit: 0 }]),
     read: async (key) => (await count(0, [{ key, limit: 0 }])).held[0]!,
   }
 }
 
 /** The second counts while the first cannot be asked. What it granted goes back to it. */
 export const insured = (first: Counters, second: Counters): Counters => ({
-  take: (counters) => first.take(counters).catch(() => second.take(counters)),
+  take: (counters, units) => first.take(counters, units).catch(() => second.take(counters, units)),
   read: (key) => first.read(key).catch(() => second.read(key)),
 })

@@ -60,8 +60,8 @@ export class PrimaryCounters implements Count {
     waiting?.resolve(answer)
   }
 
-  take = (counters: readonly Counter[]): ReturnType<Count['take']> => this.#ask('take', counters)
-  giveBack = (key: string): Promise<unknown> => this.#ask('giveBack', key)
+  take = (counters: readonly Counter[], units: number): ReturnType<Count['take']> => this.#ask('take', counters, units)
+  giveBack = (key: string, units: number): Promise<unknown> => this.#ask('giveBack', key, units)
   read = (key: string): Promise<Held> => this.#ask('read', key)
 
   #ask<V extends Verb>(verb: V, ...args: Args<V>): Promise<Answer<V>> {

@@ -171,7 +171,7 @@ describe.each(stores)('counted in %s', (_name, open) => {
 
 test('a primary process that does not answer is waited for as long as was said', async () => {
   const deaf = new PrimaryCounters(ignore, 30, 'rates')
-  await expect(deaf.take([])).rejects.toThrow('30 ms')
+  await expect(deaf.take([], 1)).rejects.toThrow('30 ms')
   const limit = rateLimit(insured(countersBy(deaf), inMemory()))
   expect(await takeMany(limit, acme, 60)).toBe(50)
 })
@@ -179,7 +179,7 @@ test('a primary process that does not answer is waited for as long as was said',
 test('a Redis that does not say what it counted is as good as none', async () => {
   for (const reply of [null, 'OK', [1], [1, 'many', 3600], [1, 2, null]]) {
     const senseless = countInRedis({ script: () => () => Promise.resolve(reply) }, (work) => work(), 3600)
-    await expect(senseless.take([{ key: 'x', limit: 1 }])).rejects.toThrow('does not say')
+    await expect(senseless.take([{ key: 'x', limit: 1 }], 1)).rejects.toThrow('does not say')
     await expect(senseless.read('x')).rejects.toThrow('does not say')
     expect(await takeMany(rateLimit(insured(countersBy(senseless), inMemory())), acme, 60)).toBe(50)
   }

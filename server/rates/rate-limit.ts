@@ -7,7 +7,7 @@
 // - A change counts whatever comes of it.
 // - What failed by our own doing costs nothing.
 import { isOurFault, QuickLinkError } from '../errors.ts'
-import type { Counters, GiveBack, Held } from './counters.ts'
+import type { Counter, Counters, GiveBack, Held } from './counters.ts'
 import type { Tier, TierName, Tiers } from '../tenants/tiers.ts'
 
 export interface RatedTenant {
@@ -24,15 +24,28 @@ export interface Window {
 
 export interface Unit {
   readonly granted: true
-  /** It was not needed, or we could not do what it was for. */
-  giveBack(): Promise<unknown>
+  /** It was not needed, or we could not do what it was for. Of many: so many of them. */
+  giveBack(units?: number): Promise<unknown>
   /** Nothing came of it, by its caller's doing. */
-  failed(): Promise<unknown>
+  failed(units?: number): Promise<unknown>
 }
 
-export type Acquired =
-  | Unit
-  | { readonly granted: false; readonly by: 'tenant' | 'aggregate'; readonly window: Window; readonly endsInMs: number }
+interface Refused {
+  readonly granted: false
+  readonly by: 'tenant' | 'aggregate'
+  readonly window: Window
+  readonly endsInMs: number
+}
+
+export type Acquired = Unit | Refused
+
+/** Of many that were wanted. */
+export interface AcquiredMany {
+  readonly units: number
+  readonly unit: Unit
+  /** Why they are not all. */
+  readonly refused: Refused | undefined
+}
 
 export interface Status {
   readonly creates: Window | null
@@ -44,6 +57,8 @@ export interface Status {
 export interface RateLimit {
   /** For a create. */
   tryAcquire(tenant: RatedTenant): Promise<Acquired>
+  /** For as many creates as there is room for, at most so many. */
+  acquireMany(tenant: RatedTenant, most: number): Promise<AcquiredMany>
   tryChange(tenant: RatedTenant): Promise<Acquired>
   /** null where the tenant's tier has no such limit. */
   getStatus(tenant: RatedTenant): Promise<Status>
@@ -68,6 +83,15 @@ const windowOf = (limit: number, { used, endsInMs }: Held): Window => ({
   resetsAt: new Date(Date.now() + endsInMs),
 })
 
+/** Of what was refused because it was more than was left, and is taken by now. */
+const usedUp = (refused: Refused): Refused => ({
+  ...refused,
+  window: { ...refused.window, used: refused.window.limit, remaining: 0 },
+})
+
+/** Times that room for many is looked for while others take of it. */
+const triesForMany = 4
+
 const nothing = (): Promise<void> => Promise.resolve()
 const free: Unit = { granted: true, giveBack: nothing, failed: nothing }
 
@@ -75,35 +99,59 @@ export function createRateLimit({ counters, tiers, aggregatePerHour, onRefused }
   const limitsOf = ({ tier }: RatedTenant): Tier => tiers[tier]
   const read = async (key: string, limit: number | null): Promise<Window | null> =>
     limit === null ? null : windowOf(limit, await counters.read(key))
-  const refused = (by: 'tenant' | 'aggregate', { tier }: RatedTenant, limit: number, held: Held): Acquired => {
+  const refused = (by: 'tenant' | 'aggregate', { tier }: RatedTenant, limit: number, held: Held): Refused => {
     onRefused(by === 'tenant' ? tier : by)
     return { granted: false, by, window: windowOf(limit, held), endsInMs: held.endsInMs }
   }
 
+  const acquire = async (tenant: RatedTenant, units: number): Promise<Acquired> => {
+    const { createsPerHour, inAggregate } = limitsOf(tenant)
+    const own = createsPerHour === null ? [] : [{ key: createsOf(tenant), limit: createsPerHour }]
+    const all = inAggregate ? [{ key: aggregateKey, limit: aggregatePerHour }] : []
+    const wanted = [...own, ...all]
+    if (wanted.length === 0) return free
+    const taken = await counters.take(wanted, units)
+    if (!taken.granted) {
+      const { key, limit } = wanted[taken.by]!
+      return refused(key === aggregateKey ? 'aggregate' : 'tenant', tenant, limit, taken.held)
+    }
+    const back = (some: readonly GiveBack[], n?: number): Promise<unknown> =>
+      Promise.all(some.map((giveBack) => giveBack(n)))
+    const [ofOwn, ofAll] = [taken.giveBack.slice(0, own.length), taken.giveBack.slice(own.length)]
+    return {
+      granted: true,
+      giveBack: (n) => back(taken.giveBack, n),
+      async failed(n = units) {
+        await back(ofAll, n)
+        if (createsPerHour === null) return
+        const counted = await takeUpTo([{ key: failuresOf(tenant), limit: createsPerHour }], n)
+        if (counted > 0) await back(ofOwn, counted)
+      },
+    }
+  }
+  /** How many there was room for. */
+  const takeUpTo = async ([counter]: readonly [Counter], most: number): Promise<number> => {
+    for (let units = most, tries = 0; units > 0 && tries < triesForMany; tries++) {
+      const taken = await counters.take([counter], units)
+      if (taken.granted) return units
+      units = Math.min(units - 1, counter.limit - taken.held.used)
+    }
+    return 0
+  }
+
   return {
-    async tryAcquire(tenant) {
-      const { createsPerHour, inAggregate } = limitsOf(tenant)
-      const own = createsPerHour === null ? [] : [{ key: createsOf(tenant), limit: createsPerHour }]
-      const all = inAggregate ? [{ key: aggregateKey, limit: aggregatePerHour }] : []
-      const wanted = [...own, ...all]
-      if (wanted.length === 0) return free
-      const taken = await counters.take(wanted)
-      if (!taken.granted) {
-        const { key, limit } = wanted[taken.by]!
-        return refused(key === aggregateKey ? 'aggregate' : 'tenant', tenant, limit, taken.held)
+    tryAcquire: (tenant) => acquire(tenant, 1),
+
+    async acquireMany(tenant, most) {
+      let refused: Refused | undefined
+      // Others take some in between.
+      for (let units = most, tries = 0; units > 0 && tries < triesForMany; tries++) {
+        const acquired = await acquire(tenant, units)
+        if (acquired.granted) return { units, unit: acquired, refused: refused && usedUp(refused) }
+        refused = acquired
+        units = Math.min(units - 1, acquired.window.remaining)
       }
-      const back = (some: readonly GiveBack[]): Promise<unknown> => Promise.all(some.map((giveBack) => giveBack()))
-      const [ofOwn, ofAll] = [taken.giveBack.slice(0, own.length), taken.giveBack.slice(own.length)]
-      return {
-        granted: true,
-        giveBack: () => back(taken.giveBack),
-        async failed() {
-          await back(ofAll)
-          if (createsPerHour === null) return
-          const failure = await counters.take([{ key: failuresOf(tenant), limit: createsPerHour }])
-          if (failure.granted) await back(ofOwn)
-        },
-      }
+      return { units: 0, unit: free, refused }
     },
 
     async tryChange(tenant) {

@@ -202,7 +202,7 @@ export function startProcess(index: number, server: RedisServer | undefined, sur
     onFlight: nothing,
     onSaved: nothing,
   })
-  const learning = { learn: tier1.learn, vouching }
+  const learning = { learn: tier1.learn, amend: tier1.amend, vouching }
   const announcer = redis
     ? createAnnouncer({
         ...learning,

@@ -149,6 +149,10 @@ export class RedisClient implements SharedCache {
     return this.#write('put', asOf, null, [entry])
   }
 
+  mend(entries: readonly Entry[], asOf: string): Promise<'written' | 'moved'> {
+    return this.#write('amend', asOf, null, entries)
+  }
+
   async advance(from: string | null, to: string, changes: readonly Entry[], forget: readonly Code[] = []) {
     const outcome = await this.#write('amend', from, to, changes, forget)
     if (outcome === 'written') this.cursor = to
