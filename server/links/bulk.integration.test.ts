@@ -1,0 +1,80 @@
+// Requests for many links that something comes between.
+import { beforeAll, expect, it } from 'vitest'
+import { startTestApp, type TestApp } from '../../testing/app.ts'
+import { newTenant } from '../../testing/http.ts'
+import { freshDatabase, handInPsql, proxied, waitFor, type FaultProxy } from '../../testing/services.ts'
+import type { Postgres } from '../connections/postgres.ts'
+
+let app: TestApp
+let hand: Postgres
+let proxy: FaultProxy
+beforeAll(async () => {
+  const databaseUrl = await freshDatabase()
+  const through = await proxied(databaseUrl)
+  proxy = through.proxy
+  app = await startTestApp({ databaseUrl: through.url, env: { API_DB_TIMEOUT_MS: '10000' } })
+  hand = handInPsql(databaseUrl)
+})
+
+const url = 'https://example.org/'
+const count = async (what: string): Promise<number> =>
+  (await hand.query<{ n: number }>(`select count(*) as n from links where ${what}`))[0]?.n ?? NaN
+
+/** While the last of what it needs is held, Postgres is gone. */
+async function cutOff(ask: () => Promise<{ status: number }>, held: string): Promise<number> {
+  let asked: Promise<{ status: number }> | undefined
+  await hand.transaction(async (sql) => {
+    await sql.query(held)
+    asked = ask()
+    await waitFor(async () => {
+      const [row] = await hand.query<{ n: number }>(
+        `select count(*) as n from pg_stat_activity where datname = current_database() and application_name = 'quicklink-api' and wait_event_type = 'Lock'`,
+      )
+      return row?.n === 1
+    })
+    await proxy.refuse()
+  })
+  const answer = await asked
+  await proxy.pass()
+  await waitFor(async () => (await app.api('GET', '/limits')).status === 200)
+  return answer?.status ?? NaN
+}
+
+it('503: Postgres dies in the middle of a change, and nothing is changed', async () => {
+  const codes = Array.from({ length: 20 }, (_, n) => `held-${String(n).padStart(2, '0')}`)
+  await app.api('POST', '/links/bulk', { links: codes.map((code) => ({ url, code })) })
+  const change = { codes, change: { enabled: false } }
+  const held = `select from links where code = 'held-19' for update`
+  expect(await cutOff(() => app.api('PATCH', '/links/bulk', change), held)).toBe(503)
+  expect(await count(`code like 'held-%' and enabled`)).toBe(20)
+  expect((await app.api('PATCH', '/links/bulk', change)).status).toBe(200)
+  expect(await count(`code like 'held-%' and enabled`)).toBe(0)
+})
+
+it('503: Postgres dies in the middle of a create, and nothing is made, nor counted', async () => {
+  const acme = await newTenant(app, 'acme')
+  const body = { links: Array(10).fill({ url }) }
+  const held = `select from tenants where id = 'acme' for update`
+  expect(await cutOff(() => acme.api('POST', '/links/bulk', body, { 'Idempotency-Key': 'a' }), held)).toBe(503)
+  expect(await count(`tenant = 'acme'`)).toBe(0)
+  expect((await acme.api('GET', '/limits')).body).toMatchObject({ creates: { used: 0 } })
+  expect((await acme.api('POST', '/links/bulk', body, { 'Idempotency-Key': 'a' })).status).toBe(200)
+  expect(await count(`tenant = 'acme'`)).toBe(10)
+})
+
+it('403: of a tenant that is deleted in that moment nothing is made', async () => {
+  const gone = await newTenant(app, 'gone')
+  const asked = await hand.transaction(async (sql) => {
+    await sql.query(`update tenants set deleted_at = now() where id = 'gone'`)
+    const asked = gone.api('POST', '/links/bulk', { links: [{ url }] })
+    await waitFor(async () => {
+      const [row] = await hand.query<{ n: number }>(
+        `select count(*) as n from pg_stat_activity where datname = current_database() and application_name = 'quicklink-api' and wait_event_type = 'Lock'`,
+      )
+      return row?.n === 1
+    })
+    return { asked }
+  })
+  expect((await asked.asked).body).toMatchObject({ status: 403, code: 'forbidden' })
+  expect(await count(`tenant = 'gone'`)).toBe(0)
+})
