@@ -68,7 +68,8 @@ export function startCoherence(config: Config, deps: CoherenceDeps): Coherence {
       onFailure(err)
     },
   })
-  if (!shared) return { announcer: announceLocally({ learn: local.learn, amend: local.amend, vouching }), stop: relay.stop }
+  if (!shared)
+    return { announcer: announceLocally({ learn: local.learn, amend: local.amend, vouching }), stop: relay.stop }
 
   const { redis } = shared
   redis.subscribe(nudgeChannel, (message) => {

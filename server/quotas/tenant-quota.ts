@@ -151,7 +151,8 @@ export class TenantQuota {
   async countIn(tenant: string, place: Place, generation: string | null, units = 1): Promise<void> {
     if (!this.hasGate || place.generation === generation) return
     try {
-      const isCounted = generation !== null && (await this.#ask((scripts) => scripts.refund(tenant, -units, generation)))
+      const isCounted =
+        generation !== null && (await this.#ask((scripts) => scripts.refund(tenant, -units, generation)))
       if (isCounted) place.generation = generation
       else place.isAstray = true
     } catch {
