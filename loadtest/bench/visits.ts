@@ -1,6 +1,8 @@
 // What analytics cost a redirect: CPU time per request with VISITS=full beside VISITS=off, of servers that are otherwise the
 // same, in turns within one run; all that looking at visits takes, outside of requests too, is in it. Through either door:
-// one hot link, and 2,000 links that are all in tier 1. Ends with 1 where one of them costs more than wanted.
+// one hot link, of which few visits are looked at, and 2,000 links that are all in tier 1, of which as many as may be. The hot
+// link is held to a ratio; of the others as many a second are looked at however fast the machine is, so what they cost is told
+// as a share of one processor. Ends with 1 where one of them costs more than wanted.
 //   npm run -s bench:visits          SECONDS=1.5 REPETITIONS=7
 import { hot, loadLinks, openArena, trusted, warmRedis, type Arena } from './arena.ts'
 import { browserHeaders, type Load } from './loads.ts'
@@ -9,14 +11,17 @@ import { command } from '../report/command.ts'
 import { numberOf } from '../report/knobs.ts'
 
 const wanted = 1.15
+/** Of a processor, for `VISITS_DETAIL_PER_S` visits. */
+const wantedShare = 0.15
 const links = 2000
 const headers: Load['headers'] = [
   ...browserHeaders,
   ['Referer', 'https://news.example.org/a/page'],
   ['Sec-Purpose', 'none'],
 ]
+const hotOne = 'one hot link'
 const loads: Readonly<Record<string, Load>> = {
-  'one hot link': { ...hot, headers },
+  [hotOne]: { ...hot, headers },
   '2,000 links': { paths: { kind: 'uniform', prefix: 'link-', count: links }, headers, status: 302 },
 }
 const doors = ['raw', 'http'] as const
@@ -57,10 +62,12 @@ await command(async () => {
       for (const what of Object.keys(loads)) {
         const [off, full] = ['off', 'full'].map((visits) => results[nameOf(door, what, visits)]!)
         const ratio = full!.cpuUs.median / off!.cpuUs.median
-        if (ratio > wanted) dear++
+        const share = ((full!.cpuUs.median - off!.cpuUs.median) * full!.rps.median) / 1e6
+        const good = what === hotOne ? ratio <= wanted : share <= wantedShare
+        if (!good) dear++
         const cpu = `${full!.cpuUs.median.toFixed(1)} µs of CPU per request, ${off!.cpuUs.median.toFixed(1)} without`
         const rate = `${Math.round(full!.rps.median)}/s`
-        console.log(`${ratio <= wanted ? 'good  ' : 'DEARER'}  ${ratio.toFixed(3)}  FRONT_DOOR=${door}, ${what}: ${cpu}; ${rate}; ${full!.failed + off!.failed} failed`) // prettier-ignore
+        console.log(`${good ? 'good  ' : 'DEARER'}  ${ratio.toFixed(3)}  FRONT_DOOR=${door}, ${what}: ${cpu}; ${rate}; ${(100 * share).toFixed(1)} % of a processor; ${full!.failed + off!.failed} failed`) // prettier-ignore
       }
     }
     return dear === 0 ? 0 : 1
