@@ -109,7 +109,7 @@ module.exports = {
     door('pino-pretty', '^server/telemetry/'),
     door(
       'express',
-      '^server/((redirect|links|tenants|sessions|api)/|coherence/api\\.ts$|(quotas|hits)/(api|open)\\.ts$)',
+      '^server/((redirect|links|tenants|sessions|api|imports)/|coherence/api\\.ts$|(quotas|hits)/(api|open)\\.ts$)',
     ),
     door(
       'lru-cache',
@@ -118,6 +118,8 @@ module.exports = {
     door('isbot', '^server/visits/agent'),
     door('my-ua-parser', '^server/visits/agent'),
     door('mmdb-lib', '^server/visits/countries'),
+    door('csv-parse', '^server/imports/formats/table'),
+    door('@streamparser/json', '^server/imports/formats/json'),
     door('qr', '^server/redirect/qr'),
     door('negotiator', '^server/redirect/rules'),
     door('proxy-addr', '^server/rates/client-address'),

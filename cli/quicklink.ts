@@ -6,6 +6,7 @@ import { addKeyCommands, addTenantCommands } from './tenants.ts'
 import { addDoctor } from './doctor.ts'
 import { addDomainCommands } from './domains.ts'
 import { addExport } from './export.ts'
+import { addImport } from './import.ts'
 import { addLinkCommands } from './links.ts'
 import { addLogin } from './login.ts'
 import { completion } from './completion.ts'
@@ -28,6 +29,7 @@ function makeProgram(): Command {
   addLogin(program)
   addLinkCommands(program)
   addExport(program)
+  addImport(program)
   addTagCommands(program)
   addDomainCommands(program)
   addTenantCommands(program)

@@ -16,8 +16,11 @@ const table: Readonly<Record<Role | 'nothing', readonly string[]>> = {
     ...['GET /session', 'DELETE /session', 'GET /sessions', 'DELETE /sessions', 'DELETE /sessions/{id}'],
     'GET /tags',
     ...['GET /links/{code}/stats', 'GET /stats', 'GET /tags/{tag}/stats'],
+    ...['GET /imports', 'GET /imports/{id}', 'GET /imports/{id}/refused'],
   ],
   editor: [
+    'POST /imports',
+    'DELETE /imports/{id}',
     'POST /links/bulk',
     'PATCH /links/bulk',
     'DELETE /links/bulk',

@@ -27,6 +27,8 @@ import { askRedis } from './connections/ask-redis.ts'
 import type { Code } from './link.ts'
 import { openDomains } from './domains/open.ts'
 import { proofsBy } from './domains/proof.ts'
+import { openImports, type Imports } from './imports/open.ts'
+import { createPlaces } from './imports/places.ts'
 import { linkRoutes } from './links/api.ts'
 import { parseDestination } from './links/destination.ts'
 import { bulkRoutes } from './links/bulk-api.ts'
@@ -263,12 +265,26 @@ async function compose(config: Config, deps: AppDeps, acquired: AsyncDisposableS
   })
   const api = createApi()
   let sessions: Sessions | undefined
+  const places = createPlaces()
+  let imports: Imports | undefined
+  acquired.defer(() => imports?.stop())
   const answers = createAnswers(() => metrics.shed.inc({ reason: 'api_queue' }))
   void Promise.all([boot, minting]).then(([{ salt }, preparation]) => {
     sites.identify(proofsBy(salt))
     const sql = databases.api
     const { announcer } = coherence
     const cursors = sealedCursors(salt)
+    imports = openImports(config, {
+      databases,
+      ...tenants.admission,
+      preparation,
+      names,
+      cursors,
+      places,
+      // A Redis that does not answer holds nobody up; one that answers and is behind does.
+      isFresh: () => nowMs() < vouching.untilMs && (shared?.cache.ready !== true || shared.trusted()),
+      onTrouble: (err, what) => troubles.warn({ err }, what),
+    })
     const ofLinks = {
       db: sql,
       preparation,
@@ -303,6 +319,7 @@ async function compose(config: Config, deps: AppDeps, acquired: AsyncDisposableS
         answers,
         routes: [
           ...links,
+          ...imports.routes,
           ...hits.routes,
           ...tenants.routes,
           ...sessions.routes,
@@ -339,6 +356,7 @@ async function compose(config: Config, deps: AppDeps, acquired: AsyncDisposableS
     onHandedOver: (reason) => metrics.handovers.inc({ reason }),
     countedAs: connectionsCountedAs(config),
     isCrowded: () => answers.isCrowded,
+    hasOwnBounds: places.isComing,
     onLetGo: () => metrics.shed.inc({ reason: 'connections' }),
     onError: (err) => strangers.error({ err }, 'the listener failed'),
   })

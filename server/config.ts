@@ -138,6 +138,12 @@ export const settings = {
     'loopback',
     'addresses that are never held to it, nor to a share of the connections',
   ),
+  importMaxMb: whole(
+    512,
+    1,
+    100_000,
+    'bound of the file of one import; as much of it waits in Postgres until it is worked off',
+  ),
   spoolMaxMb: whole(256, 1, 1_000_000, 'bound of the click spool on disk'),
   visits: oneOf(
     ['off', 'totals', 'full'],
@@ -317,6 +323,38 @@ export const limits = {
   dbClicksConnections: 1,
   /** API requests that wait for a connection, per process. */
   dbApiQueue: 200,
+  /** Rows of one import, and characters of one of them: the longest destination, twice, and the longest note. */
+  importRows: 1_000_000,
+  importRecord: 131_072,
+  /** Columns of its table: ten times what any shortener writes. */
+  importColumns: 200,
+  /** Bytes of it that are read at a time: about a millisecond, then others are served. */
+  importPiece: 8192,
+  /** Rows that are worked off in one transaction, and characters of them: a few dozen milliseconds, and a few passes' worth of changes. */
+  importPart: 1000,
+  importPartChars: 1_000_000,
+  /** Imports whose file is coming, of a tenant and per process; and of a tenant that are not done yet. */
+  importsComing: 1,
+  importsComingHere: 4,
+  importsWaiting: 3,
+  /** Imports of a tenant that are remembered, and days that each is: with its refused rows it may be as large as its file. */
+  importsKept: 10,
+  importDays: 14,
+  /** Milliseconds that the sender of a file may say nothing, and that all of it may take. */
+  importIdleMs: 30_000,
+  importMs: 3_600_000,
+  /** Milliseconds that is read on, and thrown away, of a file that was refused, so that its sender hears why. */
+  importDrainMs: 3000,
+  /** Milliseconds between looks for imports to work on, and for one statement of a part. */
+  importLookMs: 1000,
+  importStepMs: 20_000,
+  /** Milliseconds that the next part waits for a fresh pass; then it goes on without, while somebody's Redis hangs. */
+  importFreshMs: 5000,
+  /** Times that a part fails for a reason of ours until its import does; and milliseconds between two tries at most. */
+  importTries: 5,
+  importRetryMs: 5000,
+  /** Warnings of an import that its answer lists. */
+  importWarnings: 100,
   /** Answers of the API that are asked for and not yet sent, per process and of one tenant: what nobody reads is memory. */
   apiAnswers: 256,
   apiAnswersPerTenant: 64,

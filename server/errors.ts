@@ -12,6 +12,7 @@ const problems = {
   conflict: [409, 'This clashes with what exists'],
   precondition_failed: [412, 'This has changed since it was read'],
   too_large: [413, 'The request is too large'],
+  unsupported_format: [415, 'This format is not supported'],
   rate_limited: [429, 'Too many requests'],
   hits_used_up: [429, 'This link has used up its hits for the month'],
   unavailable: [503, 'Temporarily unavailable'],

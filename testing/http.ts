@@ -34,7 +34,7 @@ export const apiOf =
       ...(asItIs || method !== 'DELETE' ? {} : { 'Content-Length': String(Buffer.byteLength(JSON.stringify(body))) }),
       ...headers,
     })
-    const isJson = /\bjson\b/.test(String(answer.headers['content-type']))
+    const isJson = /^application\/(problem\+)?json/.test(answer.headers['content-type'] ?? '')
     const told = { ...answer, body: isJson && answer.text !== '' ? (JSON.parse(answer.text) as ApiAnswer['body']) : {} }
     checkAnswer(method, path, told)
     return told

@@ -6,6 +6,7 @@ import { invalidateCache, readCache } from '../server/coherence/api.ts'
 import * as domains from '../server/domains/operations.ts'
 import { statusOf } from '../server/errors.ts'
 import { readHitsOperation } from '../server/hits/api.ts'
+import * as imports from '../server/imports/operations.ts'
 import * as bulk from '../server/links/bulk-operations.ts'
 import * as links from '../server/links/operations.ts'
 import * as members from '../server/members/operations.ts'
@@ -19,6 +20,7 @@ export const operations: readonly Operation[] = [
   ...Object.values(bulk),
   ...Object.values(links),
   readHitsOperation,
+  ...Object.values(imports),
   ...Object.values(tenants),
   ...Object.values(domains),
   ...[readLimits, readTenantLimits, syncQuota, syncQuotas],

@@ -123,6 +123,84 @@ export interface paths {
     patch: operations['changeDomain']
     trace?: never
   }
+  '/imports': {
+    parameters: {
+      query?: never
+      header?: never
+      path?: never
+      cookie?: never
+    }
+    /**
+     * List imports
+     * @description Newest first. Of each tenant 10 that have ended are remembered, for 14 days.
+     *
+     *     Needs the role `viewer`.
+     */
+    get: operations['listImports']
+    put?: never
+    /**
+     * Import links
+     * @description The body is a file: CSV, NDJSON or JSON of QuickLink, Shlink, YOURLS, Kutt, Bitly or Dub, or a mysqldump of `yourls_url`, of up to 1,000,000 rows. It is answered when all of it is kept, and worked off after that: `GET /imports/{id}` tells how far. Codes, dates, titles, notes, tags and clicks are taken over; the links count in the quota of the tenant, and not as creates. A row that cannot be a link is refused with its reason, and the others go on. Which columns are read, and what does not move, is in docs/MIGRATE.md.
+     *
+     *     Needs the role `editor`.
+     */
+    post: operations['createImport']
+    delete?: never
+    options?: never
+    head?: never
+    patch?: never
+    trace?: never
+  }
+  '/imports/{id}': {
+    parameters: {
+      query?: never
+      header?: never
+      path?: never
+      cookie?: never
+    }
+    /**
+     * Read an import
+     * @description How far it has come, and what it has found.
+     *
+     *     Needs the role `viewer`.
+     */
+    get: operations['readImport']
+    put?: never
+    post?: never
+    /**
+     * End and forget an import
+     * @description What it has made stays; the rest of its file is not worked off, and its refused rows are gone.
+     *
+     *     Needs the role `editor`.
+     */
+    delete: operations['deleteImport']
+    options?: never
+    head?: never
+    patch?: never
+    trace?: never
+  }
+  '/imports/{id}/refused': {
+    parameters: {
+      query?: never
+      header?: never
+      path?: never
+      cookie?: never
+    }
+    /**
+     * Read the rows that were refused
+     * @description A CSV with `line` and `reason` first, then the columns of the file, and `newCode`: whoever writes codes there, or mends the rest, can import it again.
+     *
+     *     Needs the role `viewer`.
+     */
+    get: operations['readRefused']
+    put?: never
+    post?: never
+    delete?: never
+    options?: never
+    head?: never
+    patch?: never
+    trace?: never
+  }
   '/invitation': {
     parameters: {
       query?: never
@@ -261,6 +339,28 @@ export interface paths {
      *     Needs the role `viewer`.
      */
     get: operations['readHits']
+    put?: never
+    post?: never
+    delete?: never
+    options?: never
+    head?: never
+    patch?: never
+    trace?: never
+  }
+  '/links/{code}/stats': {
+    parameters: {
+      query?: never
+      header?: never
+      path?: never
+      cookie?: never
+    }
+    /**
+     * Who followed a link
+     * @description `top`, `other`, `unknown` and `withheld` add up to `total`. One dimension at a time: what is kept cannot say how many visits have two values at once. Hours are kept for 90 days, days for two years, months for ever, unless the operator has set other times; before that, a day or a month stands at its beginning. With `Accept: text/csv` the answer is a table for spreadsheets.
+     *
+     *     Needs the role `viewer`.
+     */
+    get: operations['readLinkStats']
     put?: never
     post?: never
     delete?: never
@@ -529,6 +629,28 @@ export interface paths {
     patch?: never
     trace?: never
   }
+  '/stats': {
+    parameters: {
+      query?: never
+      header?: never
+      path?: never
+      cookie?: never
+    }
+    /**
+     * Who followed all links of a tenant
+     * @description `top`, `other`, `unknown` and `withheld` add up to `total`. One dimension at a time: what is kept cannot say how many visits have two values at once. Hours are kept for 90 days, days for two years, months for ever, unless the operator has set other times; before that, a day or a month stands at its beginning. With `Accept: text/csv` the answer is a table for spreadsheets.
+     *
+     *     Needs the role `viewer`.
+     */
+    get: operations['readStats']
+    put?: never
+    post?: never
+    delete?: never
+    options?: never
+    head?: never
+    patch?: never
+    trace?: never
+  }
   '/tags': {
     parameters: {
       query?: never
@@ -577,6 +699,28 @@ export interface paths {
      *     Needs the role `editor`.
      */
     patch: operations['renameTag']
+    trace?: never
+  }
+  '/tags/{tag}/stats': {
+    parameters: {
+      query?: never
+      header?: never
+      path?: never
+      cookie?: never
+    }
+    /**
+     * Who followed the links of a tag
+     * @description Counted from when a link is given the tag until it is taken off, and with the tag until it is merged or deleted. `top`, `other`, `unknown` and `withheld` add up to `total`. One dimension at a time: what is kept cannot say how many visits have two values at once. Hours are kept for 90 days, days for two years, months for ever, unless the operator has set other times; before that, a day or a month stands at its beginning. With `Accept: text/csv` the answer is a table for spreadsheets.
+     *
+     *     Needs the role `viewer`.
+     */
+    get: operations['readTagStats']
+    put?: never
+    post?: never
+    delete?: never
+    options?: never
+    head?: never
+    patch?: never
     trace?: never
   }
   '/tenants': {
@@ -989,6 +1133,106 @@ export interface components {
       settling: boolean
       used: number
     }
+    Import: {
+      created: number
+      /**
+       * Format: date-time
+       * @example 2030-01-31T12:00:00.000Z
+       */
+      createdAt: string
+      /** @description The name of the key that asked for it. */
+      createdBy: string | null
+      /**
+       * @description The host of its domain; null: the default one, of PUBLIC_URL.
+       * @example go.example.com
+       */
+      domain: string | null
+      /** @description true: nothing is made, and the numbers say what would be. */
+      dryRun: boolean
+      endedAt: string | null
+      /** @description Why it has failed. What was made before stays. */
+      failure: string | null
+      /**
+       * @description What the file was recognised as, or was said to be.
+       * @enum {string}
+       */
+      format: 'quicklink' | 'shlink' | 'yourls' | 'kutt' | 'bitly' | 'dub'
+      id: string
+      /** @enum {string} */
+      onConflict: 'skip' | 'replace' | 'fail'
+      /** @description Rows that are no links here: `/imports/{id}/refused` says why. */
+      refused: number
+      replaced: number
+      /** @description Links that the file speaks of. */
+      rows: number
+      /** @description Links that were there already, with `onConflict=skip`. */
+      skipped: number
+      /** @enum {string} */
+      state: 'queued' | 'running' | 'done' | 'failed'
+      /**
+       * @description The id of a tenant.
+       * @example acme
+       */
+      tenant: string
+      /** @description Links that could not get all that their row says. */
+      warned: number
+      /** @description The first 100. */
+      warnings: {
+        code: string | null
+        /** @description Of the file. */
+        line: number
+        reason: string
+      }[]
+    }
+    ImportItem: {
+      created: number
+      /**
+       * Format: date-time
+       * @example 2030-01-31T12:00:00.000Z
+       */
+      createdAt: string
+      /** @description The name of the key that asked for it. */
+      createdBy: string | null
+      /**
+       * @description The host of its domain; null: the default one, of PUBLIC_URL.
+       * @example go.example.com
+       */
+      domain: string | null
+      /** @description true: nothing is made, and the numbers say what would be. */
+      dryRun: boolean
+      endedAt: string | null
+      /** @description Why it has failed. What was made before stays. */
+      failure: string | null
+      /**
+       * @description What the file was recognised as, or was said to be.
+       * @enum {string}
+       */
+      format: 'quicklink' | 'shlink' | 'yourls' | 'kutt' | 'bitly' | 'dub'
+      id: string
+      /** @enum {string} */
+      onConflict: 'skip' | 'replace' | 'fail'
+      /** @description Rows that are no links here: `/imports/{id}/refused` says why. */
+      refused: number
+      replaced: number
+      /** @description Links that the file speaks of. */
+      rows: number
+      /** @description Links that were there already, with `onConflict=skip`. */
+      skipped: number
+      /** @enum {string} */
+      state: 'queued' | 'running' | 'done' | 'failed'
+      /**
+       * @description The id of a tenant.
+       * @example acme
+       */
+      tenant: string
+      /** @description Links that could not get all that their row says. */
+      warned: number
+    }
+    ImportPage: {
+      items: components['schemas']['ImportItem'][]
+      /** @description Where the next page begins; null on the last one. */
+      nextCursor: string | null
+    }
     Invalidated: {
       /**
        * @description The part of the short URL behind the slash.
@@ -1073,7 +1317,7 @@ export interface components {
       items: components['schemas']['Key'][]
     }
     Link: {
-      /** @description How often it was followed, up to a few seconds ago. */
+      /** @description How often it was followed, up to a few seconds ago; with what an import has brought along. */
       clicks: number
       /**
        * @description The part of the short URL behind the slash.
@@ -1633,6 +1877,95 @@ export interface components {
          */
         usedAt: string
       }[]
+    }
+    Stats: {
+      /** @description There were at least so many visitors: not every visit was looked at. */
+      atLeast: boolean
+      /** @description The time before, of the same length. */
+      before: {
+        /**
+         * Format: date-time
+         * @example 2030-01-31T12:00:00.000Z
+         */
+        from: string
+        people: number
+        /**
+         * Format: date-time
+         * @example 2030-01-31T12:00:00.000Z
+         */
+        to: string
+        total: number
+      }
+      /** @enum {string} */
+      by: 'hour' | 'day' | 'week' | 'month'
+      /** @description Where it is several days: the sum of the different people of each. Who came on two days is counted twice. */
+      dailyVisitors?: number
+      /** @description How many visits were looked at. */
+      detailed: number
+      /** @enum {string} */
+      dimension:
+        | 'referrer'
+        | 'utm_source'
+        | 'utm_medium'
+        | 'utm_campaign'
+        | 'country'
+        | 'browser'
+        | 'os'
+        | 'device'
+        | 'language'
+        | 'bot'
+        | 'target'
+      /**
+       * Format: date-time
+       * @description Where it begins: at a full hour, or where what is kept of that time begins.
+       * @example 2030-01-31T12:00:00.000Z
+       */
+      from: string
+      /** @description What to know of these figures, in sentences. */
+      notes: string[]
+      /** @description Values that are not in `top`. */
+      other: {
+        people: number
+        total: number
+      }
+      /** @description Those of people: no bots, no previews of links, no prefetches. */
+      people: number
+      /** @description Not every visit was looked at: values are estimates, and their `error` says how good they are. */
+      sampled: boolean
+      /** @description Without gaps. */
+      series: {
+        /**
+         * Format: date-time
+         * @example 2030-01-31T12:00:00.000Z
+         */
+        at: string
+        people: number
+        total: number
+      }[]
+      /**
+       * Format: date-time
+       * @example 2030-01-31T12:00:00.000Z
+       */
+      to: string
+      top: {
+        /** @description How far off `total` may be, in 95 of 100 cases. 0: it is exact. */
+        error: number
+        people: number
+        total: number
+        value: string
+      }[]
+      /** @description Visits: every redirect. */
+      total: number
+      tz: string
+      /** @description Visits that say nothing of it: of referrers, those that came directly. */
+      unknown: {
+        people: number
+        total: number
+      }
+      /** @description Different people, to about 2 %, where all of it is one day in UTC. Days count whole. */
+      visitors?: number
+      /** @description Of the people: those who ask not to be counted further. Nothing else is known of them. */
+      withheld: number
     }
     Tag: {
       links: number
@@ -2770,6 +3103,603 @@ export interface operations {
       }
     }
   }
+  listImports: {
+    parameters: {
+      query?: {
+        /** @description `nextCursor` of the page before. It fits its own list only. */
+        cursor?: string
+        /** @description How many items a page has at most. */
+        limit?: number
+        /** @description Whose. Others than its own only the owner may list. */
+        tenant?: string
+      }
+      header?: never
+      path?: never
+      cookie?: never
+    }
+    requestBody?: never
+    responses: {
+      /** @description A page of imports. */
+      200: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/json': components['schemas']['ImportPage']
+        }
+      }
+      /** @description `invalid`: The request is not valid. */
+      400: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'invalid'
+          }
+        }
+      }
+      /** @description `unauthorized`: A valid API key is needed. */
+      401: {
+        headers: {
+          'WWW-Authenticate': components['headers']['WWW-Authenticate']
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'unauthorized'
+          }
+        }
+      }
+      /** @description `forbidden`: This key may not do that. */
+      403: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'forbidden'
+          }
+        }
+      }
+      /** @description `rate_limited`: Too many requests. */
+      429: {
+        headers: {
+          RateLimit: components['headers']['RateLimit']
+          'RateLimit-Policy': components['headers']['RateLimit-Policy']
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'rate_limited'
+          }
+        }
+      }
+      /** @description `internal`: Something went wrong. */
+      500: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'internal'
+          }
+        }
+      }
+      /** @description `unavailable`: Temporarily unavailable. */
+      503: {
+        headers: {
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'unavailable'
+          }
+        }
+      }
+    }
+  }
+  createImport: {
+    parameters: {
+      query?: {
+        /** @description Where all the links go; by default PUBLIC_URL's host, and links of our own export to the domain that they name. */
+        domain?: string
+        /** @description Makes nothing, and counts what would be. */
+        dryRun?: boolean
+        /** @description Whose file it is; `auto`: as it looks. */
+        format?: 'auto' | 'quicklink' | 'shlink' | 'yourls' | 'kutt' | 'bitly' | 'dub'
+        /** @description What becomes of a row whose code the tenant has already, or an earlier row of the file has: the link stays as it is, becomes what the row says and keeps its id, dates and clicks, or the import ends there. A code of another tenant is refused. */
+        onConflict?: 'skip' | 'replace' | 'fail'
+        /** @description Whose links they become. Others than its own only the owner may name. */
+        tenant?: string
+      }
+      header?: never
+      path?: never
+      cookie?: never
+    }
+    requestBody: {
+      content: {
+        /**
+         * @example code,url
+         *     spring,https://example.org/a/long/address
+         */
+        'application/json': string
+        /**
+         * @example code,url
+         *     spring,https://example.org/a/long/address
+         */
+        'application/octet-stream': string
+        /**
+         * @example code,url
+         *     spring,https://example.org/a/long/address
+         */
+        'application/sql': string
+        /**
+         * @example code,url
+         *     spring,https://example.org/a/long/address
+         */
+        'application/x-ndjson': string
+        /**
+         * @example code,url
+         *     spring,https://example.org/a/long/address
+         */
+        'text/csv': string
+        /**
+         * @example code,url
+         *     spring,https://example.org/a/long/address
+         */
+        'text/plain': string
+        /**
+         * @example code,url
+         *     spring,https://example.org/a/long/address
+         */
+        'text/tab-separated-values': string
+      }
+    }
+    responses: {
+      /** @description The file is kept, and will be worked off. */
+      202: {
+        headers: {
+          Location: components['headers']['Location']
+          [name: string]: unknown
+        }
+        content: {
+          'application/json': components['schemas']['Import']
+        }
+      }
+      /** @description `invalid`: The request is not valid. */
+      400: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'invalid'
+          }
+        }
+      }
+      /** @description `unauthorized`: A valid API key is needed. */
+      401: {
+        headers: {
+          'WWW-Authenticate': components['headers']['WWW-Authenticate']
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'unauthorized'
+          }
+        }
+      }
+      /** @description `forbidden`: This key may not do that. */
+      403: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'forbidden'
+          }
+        }
+      }
+      /** @description `not_found`: There is nothing here. */
+      404: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'not_found'
+          }
+        }
+      }
+      /** @description `too_large`: The request is too large. */
+      413: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'too_large'
+          }
+        }
+      }
+      /** @description `unsupported_format`: This format is not supported. */
+      415: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'unsupported_format'
+          }
+        }
+      }
+      /** @description `rate_limited`: Too many requests. */
+      429: {
+        headers: {
+          RateLimit: components['headers']['RateLimit']
+          'RateLimit-Policy': components['headers']['RateLimit-Policy']
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'rate_limited'
+          }
+        }
+      }
+      /** @description `internal`: Something went wrong. */
+      500: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'internal'
+          }
+        }
+      }
+      /** @description `unavailable`: Temporarily unavailable. */
+      503: {
+        headers: {
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'unavailable'
+          }
+        }
+      }
+    }
+  }
+  readImport: {
+    parameters: {
+      query?: never
+      header?: never
+      path: {
+        /** @description The id of an import. */
+        id: string
+      }
+      cookie?: never
+    }
+    requestBody?: never
+    responses: {
+      /** @description The import. */
+      200: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/json': components['schemas']['Import']
+        }
+      }
+      /** @description `invalid`: The request is not valid. */
+      400: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'invalid'
+          }
+        }
+      }
+      /** @description `unauthorized`: A valid API key is needed. */
+      401: {
+        headers: {
+          'WWW-Authenticate': components['headers']['WWW-Authenticate']
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'unauthorized'
+          }
+        }
+      }
+      /** @description `not_found`: There is nothing here. */
+      404: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'not_found'
+          }
+        }
+      }
+      /** @description `rate_limited`: Too many requests. */
+      429: {
+        headers: {
+          RateLimit: components['headers']['RateLimit']
+          'RateLimit-Policy': components['headers']['RateLimit-Policy']
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'rate_limited'
+          }
+        }
+      }
+      /** @description `internal`: Something went wrong. */
+      500: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'internal'
+          }
+        }
+      }
+      /** @description `unavailable`: Temporarily unavailable. */
+      503: {
+        headers: {
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'unavailable'
+          }
+        }
+      }
+    }
+  }
+  deleteImport: {
+    parameters: {
+      query?: never
+      header?: never
+      path: {
+        /** @description The id of an import. */
+        id: string
+      }
+      cookie?: never
+    }
+    requestBody?: never
+    responses: {
+      /** @description It is forgotten. */
+      204: {
+        headers: {
+          [name: string]: unknown
+        }
+        content?: never
+      }
+      /** @description `invalid`: The request is not valid. */
+      400: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'invalid'
+          }
+        }
+      }
+      /** @description `unauthorized`: A valid API key is needed. */
+      401: {
+        headers: {
+          'WWW-Authenticate': components['headers']['WWW-Authenticate']
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'unauthorized'
+          }
+        }
+      }
+      /** @description `forbidden`: This key may not do that. */
+      403: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'forbidden'
+          }
+        }
+      }
+      /** @description `not_found`: There is nothing here. */
+      404: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'not_found'
+          }
+        }
+      }
+      /** @description `rate_limited`: Too many requests. */
+      429: {
+        headers: {
+          RateLimit: components['headers']['RateLimit']
+          'RateLimit-Policy': components['headers']['RateLimit-Policy']
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'rate_limited'
+          }
+        }
+      }
+      /** @description `internal`: Something went wrong. */
+      500: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'internal'
+          }
+        }
+      }
+      /** @description `unavailable`: Temporarily unavailable. */
+      503: {
+        headers: {
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'unavailable'
+          }
+        }
+      }
+    }
+  }
+  readRefused: {
+    parameters: {
+      query?: never
+      header?: never
+      path: {
+        /** @description The id of an import. */
+        id: string
+      }
+      cookie?: never
+    }
+    requestBody?: never
+    responses: {
+      /** @description The rows, in the order of the file. */
+      200: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'text/csv': string
+        }
+      }
+      /** @description `invalid`: The request is not valid. */
+      400: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'invalid'
+          }
+        }
+      }
+      /** @description `unauthorized`: A valid API key is needed. */
+      401: {
+        headers: {
+          'WWW-Authenticate': components['headers']['WWW-Authenticate']
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'unauthorized'
+          }
+        }
+      }
+      /** @description `not_found`: There is nothing here. */
+      404: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'not_found'
+          }
+        }
+      }
+      /** @description `rate_limited`: Too many requests. */
+      429: {
+        headers: {
+          RateLimit: components['headers']['RateLimit']
+          'RateLimit-Policy': components['headers']['RateLimit-Policy']
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'rate_limited'
+          }
+        }
+      }
+      /** @description `internal`: Something went wrong. */
+      500: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'internal'
+          }
+        }
+      }
+      /** @description `unavailable`: Temporarily unavailable. */
+      503: {
+        headers: {
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'unavailable'
+          }
+        }
+      }
+    }
+  }
   readInvitation: {
     parameters: {
       query?: never
@@ -3804,6 +4734,133 @@ export interface operations {
         }
         content: {
           'application/json': components['schemas']['Hits']
+        }
+      }
+      /** @description `invalid`: The request is not valid. */
+      400: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'invalid'
+          }
+        }
+      }
+      /** @description `unauthorized`: A valid API key is needed. */
+      401: {
+        headers: {
+          'WWW-Authenticate': components['headers']['WWW-Authenticate']
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'unauthorized'
+          }
+        }
+      }
+      /** @description `not_found`: There is nothing here. */
+      404: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'not_found'
+          }
+        }
+      }
+      /** @description `rate_limited`: Too many requests. */
+      429: {
+        headers: {
+          RateLimit: components['headers']['RateLimit']
+          'RateLimit-Policy': components['headers']['RateLimit-Policy']
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'rate_limited'
+          }
+        }
+      }
+      /** @description `internal`: Something went wrong. */
+      500: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'internal'
+          }
+        }
+      }
+      /** @description `unavailable`: Temporarily unavailable. */
+      503: {
+        headers: {
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'unavailable'
+          }
+        }
+      }
+    }
+  }
+  readLinkStats: {
+    parameters: {
+      query?: {
+        /** @description How long a bucket of `series` is. */
+        by?: 'hour' | 'day' | 'week' | 'month'
+        /** @description Whose values `top` has. */
+        dimension?:
+          | 'referrer'
+          | 'utm_source'
+          | 'utm_medium'
+          | 'utm_campaign'
+          | 'country'
+          | 'browser'
+          | 'os'
+          | 'device'
+          | 'language'
+          | 'bot'
+          | 'target'
+        /** @description Whose code it is: a further domain's host; by default, PUBLIC_URL's. */
+        domain?: string
+        /** @description By default 30 days before `to`. The hour that it falls into counts whole. */
+        from?: string
+        /** @description `top` by people, not by all visits. */
+        people?: boolean
+        /** @description By default now. */
+        to?: string
+        /** @description The time zone, by its IANA name, whose days, weeks (from Monday) and months `series` has. */
+        tz?: string
+      }
+      header?: never
+      path: {
+        /** @description The code of a link. */
+        code: string
+      }
+      cookie?: never
+    }
+    requestBody?: never
+    responses: {
+      /** @description The figures. */
+      200: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/json': components['schemas']['Stats']
+          'text/csv': string
         }
       }
       /** @description `invalid`: The request is not valid. */
@@ -6012,6 +7069,130 @@ export interface operations {
       }
     }
   }
+  readStats: {
+    parameters: {
+      query?: {
+        /** @description How long a bucket of `series` is. */
+        by?: 'hour' | 'day' | 'week' | 'month'
+        /** @description Whose values `top` has. */
+        dimension?:
+          | 'referrer'
+          | 'utm_source'
+          | 'utm_medium'
+          | 'utm_campaign'
+          | 'country'
+          | 'browser'
+          | 'os'
+          | 'device'
+          | 'language'
+          | 'bot'
+          | 'target'
+        /** @description By default 30 days before `to`. The hour that it falls into counts whole. */
+        from?: string
+        /** @description `top` by people, not by all visits. */
+        people?: boolean
+        /** @description Whose. Others than one's own only the owner may ask for. */
+        tenant?: string
+        /** @description By default now. */
+        to?: string
+        /** @description The time zone, by its IANA name, whose days, weeks (from Monday) and months `series` has. */
+        tz?: string
+      }
+      header?: never
+      path?: never
+      cookie?: never
+    }
+    requestBody?: never
+    responses: {
+      /** @description The figures. */
+      200: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/json': components['schemas']['Stats']
+          'text/csv': string
+        }
+      }
+      /** @description `invalid`: The request is not valid. */
+      400: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'invalid'
+          }
+        }
+      }
+      /** @description `unauthorized`: A valid API key is needed. */
+      401: {
+        headers: {
+          'WWW-Authenticate': components['headers']['WWW-Authenticate']
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'unauthorized'
+          }
+        }
+      }
+      /** @description `forbidden`: This key may not do that. */
+      403: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'forbidden'
+          }
+        }
+      }
+      /** @description `rate_limited`: Too many requests. */
+      429: {
+        headers: {
+          RateLimit: components['headers']['RateLimit']
+          'RateLimit-Policy': components['headers']['RateLimit-Policy']
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'rate_limited'
+          }
+        }
+      }
+      /** @description `internal`: Something went wrong. */
+      500: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'internal'
+          }
+        }
+      }
+      /** @description `unavailable`: Temporarily unavailable. */
+      503: {
+        headers: {
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'unavailable'
+          }
+        }
+      }
+    }
+  }
   listTags: {
     parameters: {
       query?: {
@@ -6326,6 +7507,145 @@ export interface operations {
           'application/problem+json': components['schemas']['Problem'] & {
             /** @enum {unknown} */
             code?: 'too_large'
+          }
+        }
+      }
+      /** @description `rate_limited`: Too many requests. */
+      429: {
+        headers: {
+          RateLimit: components['headers']['RateLimit']
+          'RateLimit-Policy': components['headers']['RateLimit-Policy']
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'rate_limited'
+          }
+        }
+      }
+      /** @description `internal`: Something went wrong. */
+      500: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'internal'
+          }
+        }
+      }
+      /** @description `unavailable`: Temporarily unavailable. */
+      503: {
+        headers: {
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'unavailable'
+          }
+        }
+      }
+    }
+  }
+  readTagStats: {
+    parameters: {
+      query?: {
+        /** @description How long a bucket of `series` is. */
+        by?: 'hour' | 'day' | 'week' | 'month'
+        /** @description Whose values `top` has. */
+        dimension?:
+          | 'referrer'
+          | 'utm_source'
+          | 'utm_medium'
+          | 'utm_campaign'
+          | 'country'
+          | 'browser'
+          | 'os'
+          | 'device'
+          | 'language'
+          | 'bot'
+          | 'target'
+        /** @description By default 30 days before `to`. The hour that it falls into counts whole. */
+        from?: string
+        /** @description `top` by people, not by all visits. */
+        people?: boolean
+        /** @description Whose. Others than one's own only the owner may ask for. */
+        tenant?: string
+        /** @description By default now. */
+        to?: string
+        /** @description The time zone, by its IANA name, whose days, weeks (from Monday) and months `series` has. */
+        tz?: string
+      }
+      header?: never
+      path: {
+        /** @description The name of a tag, in any case. */
+        tag: string
+      }
+      cookie?: never
+    }
+    requestBody?: never
+    responses: {
+      /** @description The figures. */
+      200: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/json': components['schemas']['Stats']
+          'text/csv': string
+        }
+      }
+      /** @description `invalid`: The request is not valid. */
+      400: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'invalid'
+          }
+        }
+      }
+      /** @description `unauthorized`: A valid API key is needed. */
+      401: {
+        headers: {
+          'WWW-Authenticate': components['headers']['WWW-Authenticate']
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'unauthorized'
+          }
+        }
+      }
+      /** @description `forbidden`: This key may not do that. */
+      403: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'forbidden'
+          }
+        }
+      }
+      /** @description `not_found`: There is nothing here. */
+      404: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'not_found'
           }
         }
       }

@@ -113,7 +113,7 @@ const answered = ({ headers = [], schema, lines, stream = [] }: Operation['answe
 })
 
 function described(operation: Operation): ZodOpenApiOperationObject {
-  const { id, group, needs, summary, about, params, query, headers = [], body, answer } = operation
+  const { id, group, needs, summary, about, params, query, headers = [], body, upload, answer } = operation
   const needed = needs === 'nothing' ? 'Needs no key.' : `Needs the role \`${needs}\`.`
   return {
     operationId: id,
@@ -134,6 +134,16 @@ function described(operation: Operation): ZodOpenApiOperationObject {
             required: true,
             content: Object.fromEntries(
               bodyTypes(operation).map((type) => [type, { schema: body.schema, example: body.example }]),
+            ),
+          },
+        }
+      : {}),
+    ...(upload
+      ? {
+          requestBody: {
+            required: true,
+            content: Object.fromEntries(
+              upload.types.map((type) => [type, { schema: z.string(), example: upload.example }]),
             ),
           },
         }

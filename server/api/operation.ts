@@ -41,6 +41,7 @@ export interface By extends Origin {
 /** In the order in which the description has them. */
 export const groups = {
   Links: 'Short links: what they lead to, and how often they were followed.',
+  Imports: 'Links that come from elsewhere: a file is sent whole, and then worked off.',
   Tags: 'Words by which a tenant finds its links again. A tag comes with the first link that is given it.',
   Statistics: 'Who followed links, in numbers. Nothing of them says who anybody was.',
   Domains: 'Hosts whose links are their own, beside the default domain, which is the host of PUBLIC_URL.',
@@ -75,8 +76,10 @@ export interface Operation {
     /** Where it may have more than others: few of them are held at once. */
     readonly bytes?: number
   }
+  /** In place of a JSON body: a file of any length, which its room reads itself, within bounds of its own. */
+  readonly upload?: { readonly types: readonly string[]; readonly example: string }
   readonly answer: {
-    readonly status: 200 | 201 | 204
+    readonly status: 200 | 201 | 202 | 204
     readonly what: string
     /** With the same body and headers: what was asked for was there already. */
     readonly orThere?: { readonly status: 200; readonly what: string }

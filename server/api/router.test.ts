@@ -5,6 +5,7 @@ import { auditRoutes } from '../audit/api.ts'
 import { cacheRoutes } from '../coherence/api.ts'
 import { domainRoutes } from '../domains/api.ts'
 import { hitRoutes } from '../hits/api.ts'
+import { importRoutes } from '../imports/api.ts'
 import { linkRoutes } from '../links/api.ts'
 import { bulkRoutes } from '../links/bulk-api.ts'
 import { memberRoutes } from '../members/api.ts'
@@ -20,6 +21,7 @@ const nothing = {} as never
 const routes = [
   bulkRoutes,
   linkRoutes,
+  importRoutes,
   hitRoutes,
   usageRoutes,
   tenantRoutes,

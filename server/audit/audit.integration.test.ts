@@ -53,6 +53,9 @@ const signedIn = async (key: string): Promise<{ api: Api; id: string }> => {
   return { api, id: String(answer.body['id']) }
 }
 
+const imported = (): Promise<ApiAnswer> =>
+  app.api('POST', '/imports', 'url\nhttps://example.org/\n', { 'Content-Type': 'text/csv' })
+
 /** Does it, and says what must be in the log: `kind target`. */
 type Does = () => Promise<readonly [ApiAnswer, string]>
 
@@ -108,6 +111,14 @@ const does: Readonly<Record<string, Does>> = {
   changeDomain: async () => {
     const host = await domain()
     return [await app.api('PATCH', `/domains/${host}`, { rootUrl: url }), `domain ${host}`]
+  },
+  createImport: async () => {
+    const answer = await imported()
+    return [answer, `import ${String(answer.body['id'])}`]
+  },
+  deleteImport: async () => {
+    const id = String((await imported()).body['id'])
+    return [await app.api('DELETE', `/imports/${id}`), `import ${id}`]
   },
   deleteDomain: async () => {
     const host = await domain()

@@ -1,4 +1,4 @@
-// Clicks as lists are sorted by them: a copy of each total, which follows it in rounds. An index of the totals themselves would be
+// Clicks as lists are sorted by them: a copy of each total, with those from before the link was imported, which follows it in rounds. An index of the totals themselves would be
 // written anew for every link of every batch of clicks.
 import { limits } from '../config.ts'
 import type { Postgres } from '../connections/postgres.ts'
@@ -21,8 +21,8 @@ export function clickOrder(bounds: { readonly orderStep: number; readonly orderM
         `with step as materialized (
            select link_id, clicks from click_totals where link_id > $1 order by link_id limit $2
          ), late as materialized (
-           select link_id, step.clicks from step join link_details as details using (link_id)
-           where details.clicks <> step.clicks for update of details skip locked
+           select link_id, step.clicks + details.clicks_before as clicks from step join link_details as details using (link_id)
+           where details.clicks <> step.clicks + details.clicks_before for update of details skip locked
          ), told as (
            update link_details as details set clicks = late.clicks from late where details.link_id = late.link_id returning 1
          )

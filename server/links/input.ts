@@ -151,6 +151,20 @@ export const bulkChangeSchema = z
   .refine((patch) => Object.keys(patch).length > 0, 'must name at least one field to change')
   .meta({ id: 'BulkChange', minProperties: 1 })
 
+const clicks = z.int(mustBe('a whole number')).min(0, 'must not be below 0')
+const { password: _, ...importable } = mayChange
+
+/** What a row of an import may say of a link. An end may be over by then. */
+export const importedSchema = z.object({
+  url,
+  ...importable,
+  expiresAt: wholeSecond.nullable().optional(),
+  ...details,
+  clicks: clicks.optional(),
+  createdAt: timeGiven.optional(),
+  createdBy: textOf(1, limits.titleChars).nullable().optional(),
+})
+
 export function parseCustomCode(text: string): Code {
   if (isReserved(text)) throw invalid('code', 'code is a reserved word: choose another one.')
   const { min, max } = customCodeLength

@@ -39,7 +39,9 @@ export const linkShown = z
     monthlyHits: count
       .nullable()
       .meta({ description: 'How often it redirects in a calendar month (UTC); null: without a limit.' }),
-    clicks: count.meta({ description: 'How often it was followed, up to a few seconds ago.' }),
+    clicks: count.meta({
+      description: 'How often it was followed, up to a few seconds ago; with what an import has brought along.',
+    }),
     tenant: tenantShown,
     createdBy: z.string().nullable().meta({ description: 'The name of the key or the member that made it.' }),
     version: count.meta({ description: 'A change of what visitors notice makes it larger.' }),

@@ -79,7 +79,8 @@ export const inState: Readonly<Record<State, string>> = {
 export const columns = `${core}, details.title, details.note, details.created_by as "createdBy",
   coalesce(details.revision, 0) as revision, coalesce(details.updated_at, links.updated_at) as "updatedAt",
   array(select tags.name from link_tags join tags on tags.id = link_tags.tag_id where link_tags.link_id = links.id order by tags.key) as tags,
-  coalesce((select total.clicks from click_totals as total where total.link_id = links.id), 0) as clicks`
+  coalesce(details.clicks_before, 0)
+    + coalesce((select total.clicks from click_totals as total where total.link_id = links.id), 0) as clicks`
 
 /** A link without details is possible where somebody has switched triggers off. */
 export const withDetails = 'links left join link_details as details on details.link_id = links.id'

@@ -49,6 +49,12 @@ const tasks = {
     'address is not null and at < now() - make_interval(days => $1)',
     limits.auditAddressDays,
   ),
+  // Those whose file never came whole; and those that ended long ago, with the rows that they have refused.
+  imports: remove(
+    'imports',
+    `(state = 'receiving' and created_at < now() - interval '1 day') or ended_at < now() - make_interval(days => $1)`,
+    limits.importDays,
+  ),
   deadClicks: removeDeadClicks,
   clickDays: foldIntoDays,
   clickMonths: foldIntoMonths,

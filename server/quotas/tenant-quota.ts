@@ -160,6 +160,12 @@ export class TenantQuota {
     }
   }
 
+  /** Of a row that is locked, last before its commit: so many links more. What Redis misses, the next sync finds. Never rejects. */
+  async countMany(tenant: string, links: number, generation: string | null): Promise<void> {
+    if (!this.hasGate || generation === null || links === 0) return
+    await this.#ask((scripts) => scripts.refund(tenant, -links, generation)).catch(() => undefined)
+  }
+
   /** Afterwards. What is not kept goes back, and what was wrong is synced; what Redis misses, the next sync finds. Never rejects. */
   async settle(tenant: string, place: Place, isKept: boolean, units = 1): Promise<void> {
     if (!isKept) await this.refund(tenant, place.generation, units)

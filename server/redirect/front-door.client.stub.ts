@@ -57,6 +57,7 @@ export async function start(
       onForm: () => undefined,
       onHandedOver: (reason) => counted.handedOver.push(reason),
       isCrowded: () => false,
+      hasOwnBounds: (req) => req.headers['x-bounds'] === 'own',
       countedAs,
       onLetGo: () => counted.letGo++,
       onError: (error) => {

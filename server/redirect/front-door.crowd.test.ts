@@ -31,6 +31,24 @@ describe('clients that are slow, many or deaf', () => {
     expect(partial.some((client) => client.received().includes('408 Request Timeout'))).toBe(true)
   })
 
+  it.each(['raw', 'http'] as const)(
+    'a body that does not come whole is told 408 in time, unless it has bounds of its own, FRONT_DOOR=%s',
+    async (frontDoor) => {
+      const { port } = await start(frontDoor, { requestMs: 300, lateCheckMs: 50 })
+      const slow = (bounds: string): string => `POST /api/x HTTP/1.1\r\nHost: a\r\nX-Bounds: ${bounds}\r\nContent-Length: 100\r\n\r\n`
+      const [late, own] = [await dial(port), await dial(port)]
+      const dripping = setInterval(() => late.socket.write('x'), 50)
+      late.socket.write(slow('usual'))
+      own.socket.write(slow('own'))
+      await late.closed
+      clearInterval(dripping)
+      expect(late.received()).toContain('408 Request Timeout')
+      expect(own.socket.destroyed).toBe(false)
+      own.socket.write('x'.repeat(100))
+      await waitFor(() => own.received().includes(' 200 '))
+    },
+  ) // prettier-ignore
+
   it('a connection that is idle for too long is closed', async () => {
     const { port } = await start('raw', { keepAliveMs: 100, lateCheckMs: 20 })
     const client = await dial(port)

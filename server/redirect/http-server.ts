@@ -18,6 +18,8 @@ interface HttpDeps {
   readonly onHandedOver: (reason: HandOverReason) => void
   /** Room for answers is short: who takes nothing of one is let go sooner. */
   readonly isCrowded: () => boolean
+  /** A body that has bounds of its own: whoever reads it sees to them. */
+  readonly hasOwnBounds?: (req: IncomingMessage) => boolean
 }
 
 type Bounds = Pick<typeof limits, 'keepAliveMs' | 'headersMs' | 'requestMs' | 'lateCheckMs' | 'crowdedMs'>
@@ -43,7 +45,8 @@ export function createHttpServer(deps: HttpDeps, bounds: { readonly [K in keyof 
   const options = {
     keepAliveTimeout: bounds.keepAliveMs,
     headersTimeout: bounds.headersMs,
-    requestTimeout: bounds.requestMs,
+    // In `watch`: of node's own no request can be left out.
+    requestTimeout: 0,
     connectionsCheckingInterval: bounds.lateCheckMs,
     requireHostHeader: false,
   }
@@ -53,7 +56,7 @@ export function createHttpServer(deps: HttpDeps, bounds: { readonly [K in keyof 
     lines.get(req.socket)?.arrive(req, res)
   }
   const server = createServer(options, arrive).on('checkExpectation', arrive)
-  const watch = watchUnread(lines, deps.isCrowded, bounds)
+  const watch = watchLines(lines, deps, bounds)
   // Without this event it would not keep a list of its connections, and enforce no time-out.
   server.emit('listening')
   return {
@@ -100,19 +103,27 @@ function refusalOf({ httpVersion, headers: { host, expect } }: IncomingMessage):
   return expect === undefined || /(?:^|\W)100-continue(?:$|\W)/i.test(expect) ? undefined : 417
 }
 
+const tooLate = 'HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n\r\n'
+
 /**
- * A client that takes nothing of its answer for so long is let go. Node's own way, `server.timeout`, is a timer per
+ * A client whose request has not come whole for so long is told so, and let go; so is one that takes nothing of its answer. Node's own way, `server.timeout`, is a timer per
  * connection that every read and write moves: that alone was a tenth of what a bare redirect costs.
  */
-function watchUnread(
+function watchLines(
   lines: ReadonlyMap<Duplex, Line>,
-  isCrowded: () => boolean,
-  { keepAliveMs, crowdedMs, lateCheckMs }: { readonly [K in keyof Bounds]: number },
+  { isCrowded, hasOwnBounds }: Pick<HttpDeps, 'isCrowded' | 'hasOwnBounds'>,
+  { keepAliveMs, crowdedMs, lateCheckMs, requestMs }: { readonly [K in keyof Bounds]: number },
 ): NodeJS.Timeout {
   const look = (): void => {
     const nowMs = performance.now()
     const patienceMs = isCrowded() ? Math.min(crowdedMs, keepAliveMs) : keepAliveMs
     for (const [socket, line] of lines) {
+      const late = nowMs - line.lastMs >= requestMs ? line.unread : undefined
+      if (late && hasOwnBounds?.(late.req) !== true) {
+        if (!late.headersSent) socket.write(tooLate)
+        socket.destroy()
+        continue
+      }
       const left = socket.writableLength
       // What is left may be as much as before because the next part of the answer has taken the place of one that went.
       const taken = ((socket as Partial<Socket>).bytesWritten ?? 0) - left

@@ -1,7 +1,7 @@
 // The public port. One listener accepts; the front door answers redirects on the raw socket; node:http has the rest, and
 // decides as it does. FRONT_DOOR=http gives every connection to node:http from its first byte.
 import { once } from 'node:events'
-import type { RequestListener } from 'node:http'
+import type { IncomingMessage, RequestListener } from 'node:http'
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { limits, type Config } from '../config.ts'
@@ -20,6 +20,8 @@ export interface ListenerDeps extends RedirectDeps {
   readonly onHandedOver: (reason: HandOverReason) => void
   /** Room for the API's answers is short: who takes nothing of one is let go sooner. */
   readonly isCrowded: () => boolean
+  /** A body that has bounds of its own: whoever reads it sees to them. */
+  readonly hasOwnBounds?: (req: IncomingMessage) => boolean
   /** What connections of an address are counted under; undefined: they are as good as many people's. */
   readonly countedAs: GuestsOptions['countedAs']
   /** A connection had to go, because there was a newcomer and no room. */

@@ -100,6 +100,12 @@ export class Line {
     return res?.closed === false && res.req.complete && !res.writableEnded
   }
 
+  /** The answer to a request whose body has not come whole. */
+  get unread(): ServerResponse | undefined {
+    const res = this.#current
+    return res === undefined || res.req.complete || res.req.destroyed ? undefined : res
+  }
+
   get #isFree(): boolean {
     return this.#current?.closed ?? true
   }

@@ -1,0 +1,53 @@
+// The SQL of imports as they are worked off.
+import { limits } from '../config.ts'
+import type { Sql } from '../connections/postgres.ts'
+import type { Job, Outcome } from './part.ts'
+
+/** The one that has waited longest, locked until this transaction ends. */
+export async function nextImport(sql: Sql): Promise<Job | undefined> {
+  const [job] = await sql.query<Job>(
+    `select id, tenant, on_conflict as "onConflict", dry_run as "dryRun", created from imports
+     where state in ('queued', 'running') order by worked_at nulls first, seq limit 1 for update skip locked`,
+  )
+  return job
+}
+
+export async function nextPart(sql: Sql, id: string): Promise<number | undefined> {
+  const [part] = await sql.query<{ n: number }>('select n from import_parts where import_id = $1 order by n limit 1', [
+    id,
+  ])
+  return part?.n
+}
+
+/** The checkpoint: it is committed with what it speaks of. */
+export const noteOutcome = (
+  sql: Sql,
+  id: string,
+  { created, replaced, skipped, refused, warned }: Outcome,
+): Promise<unknown> =>
+  sql.query(
+    `update imports set state = 'running', created = created + $2, replaced = replaced + $3, skipped = skipped + $4,
+       refused = refused + $5, warned = warned + $6, tries = 0, worked_at = clock_timestamp() where id = $1`,
+    [id, created, replaced, skipped, refused, warned],
+  )
+
+export async function finishImport(sql: Sql, id: string, failure: string | null): Promise<void> {
+  await sql.query('delete from import_parts where import_id = $1', [id])
+  await sql.query('delete from import_tried where import_id = $1', [id])
+  await sql.query('update imports set state = $2, failure = $3, ended_at = clock_timestamp() where id = $1', [
+    id,
+    failure === null ? 'done' : 'failed',
+    failure,
+  ])
+}
+
+const ourFault = 'The server could not go on, and its log says why. What was made before it stays.'
+
+/** After a part has failed by our doing: not for ever. */
+export async function noteTry(sql: Sql, id: string): Promise<void> {
+  const [row] = await sql.query<{ tries: number }>(
+    'update imports set tries = tries + 1, worked_at = clock_timestamp() where id = $1 returning tries',
+    [id],
+  )
+  if ((row?.tries ?? 0) >= limits.importTries) await finishImport(sql, id, ourFault)
+}
