@@ -48,8 +48,7 @@ export const addFields = (command: Command): Command =>
 /** Undefined where nothing was said; null for the word that means none. */
 const unless = <T>(none: string, value: T | undefined): T | null | undefined => (value === none ? null : value)
 
-const listOf = (names: string | undefined): string[] | undefined =>
-  names?.split(',').flatMap((name) => name.trim() || []) // prettier-ignore
+export const listOf = (names: string): string[] => names.split(',').flatMap((name) => name.trim() || [])
 
 function rulesIn(file: string | undefined): Rules | null | undefined {
   if (file === undefined) return undefined
@@ -74,7 +73,7 @@ export async function fieldsOf(wanted: Wanted) {
   const fields = {
     title: wanted.title,
     note: wanted.note,
-    tags: listOf(wanted.tags),
+    tags: wanted.tags === undefined ? undefined : listOf(wanted.tags),
     permanent: wanted.permanent,
     startsAt: unless('now', wanted.starts),
     expiresAt: unless('never', wanted.expires),

@@ -1,8 +1,9 @@
 import type { Command } from 'commander'
 import { every, type Link } from '../clients/typescript/client.ts'
 import { addFilters, filtersIn, type Filters } from './filters.ts'
-import { addFields, fieldsOf, wholeNumber, type Wanted } from './link-fields.ts'
+import { addFields, listOf, fieldsOf, wholeNumber, type Wanted } from './link-fields.ts'
 import { addLookCommands } from './look.ts'
+import { changeMany, deleteMany } from './many.ts'
 import { Complaint } from './output.ts'
 import { sessionOf } from './session.ts'
 
@@ -16,6 +17,8 @@ interface Listed extends Filters {
 interface At {
   readonly domain?: string
 }
+
+type Edited = Wanted & At & { readonly url?: string; readonly addTags?: string; readonly removeTags?: string }
 
 /** The link that is meant, for a call of the API. */
 const named = (code: string, { domain }: At) => ({ path: { code }, query: domain === undefined ? {} : { domain } })
@@ -59,29 +62,48 @@ export function addLinkCommands(program: Command): void {
       const { api, say } = sessionOf(command)
       say.thing(await say.answer(api.GET('/links/{code}', { params: named(code, at) })))
     })
-  withDomain(addFields(links.command('edit <code>')))
-    .description('change what is named, and nothing else')
+  withDomain(addFields(links.command('edit <code...>')))
+    .description('change what is named, and nothing else; of several links, the same')
     .option('--url <url>', 'where it leads')
-    .action(async (code: string, { url, domain, ...wanted }: Wanted & At & { url?: string }, command: Command) => {
-      const { api, say } = sessionOf(command)
+    .option('--add-tags <names>', 'to those that each has, with commas between')
+    .option('--remove-tags <names>', 'from those that each has')
+    .action(async (codes: string[], { url, domain, addTags, removeTags, ...wanted }: Edited, command: Command) => {
+      const session = sessionOf(command)
+      const { api, say } = session
       const body = { ...(await fieldsOf(wanted)), ...(url === undefined ? {} : { url }) }
-      if (Object.keys(body).length === 0) throw new Complaint('Say what to change: quicklink links edit --help', 2)
-      const params = named(code, domain === undefined ? {} : { domain })
-      say.thing(await say.answer(api.PATCH('/links/{code}', { params, body })))
+      const tags = {
+        ...(addTags === undefined ? {} : { addTags: listOf(addTags) }),
+        ...(removeTags === undefined ? {} : { removeTags: listOf(removeTags) }),
+      }
+      const at = domain === undefined ? {} : { domain }
+      const [code] = codes
+      if (Object.keys({ ...body, ...tags }).length === 0) {
+        throw new Complaint('Say what to change: quicklink links edit --help', 2)
+      }
+      if (code === undefined || codes.length > 1 || Object.keys(tags).length > 0) {
+        return changeMany(session, codes, at, { ...body, ...tags }, 'changed')
+      }
+      say.thing(await say.answer(api.PATCH('/links/{code}', { params: named(code, at), body })))
     })
   for (const [name, enabled] of [['enable', true], ['disable', false]] as const) {
-    withDomain(links.command(`${name} <code>`))
+    withDomain(links.command(`${name} <code...>`))
       .description(enabled ? 'let it lead on' : 'visitors are answered 404, within a second')
-      .action(async (code: string, at: At, command: Command) => {
-        const { api, say } = sessionOf(command)
+      .action(async (codes: string[], at: At, command: Command) => {
+        const session = sessionOf(command)
+        const { api, say } = session
+        const [code] = codes
+        if (code === undefined || codes.length > 1) return changeMany(session, codes, at, { enabled }, `${name}d`)
         const link = await say.answer(api.PATCH('/links/{code}', { params: named(code, at), body: { enabled } }))
         say.made(link, `${link.shortUrl} is ${name}d.`)
       })
   }
-  withDomain(links.command('delete <code>'))
+  withDomain(links.command('delete <code...>'))
     .description('for good, within a second')
-    .action(async (code: string, at: At, command: Command) => {
-      const { api, say } = sessionOf(command)
+    .action(async (codes: string[], at: At, command: Command) => {
+      const session = sessionOf(command)
+      const { api, say } = session
+      const [code] = codes
+      if (code === undefined || codes.length > 1) return deleteMany(session, codes, at)
       await say.done(api.DELETE('/links/{code}', { params: named(code, at) }), `${code} is deleted.`)
     })
   addLookCommands(links)

@@ -138,6 +138,23 @@ test('links are exported to the standard output, or to a file that is there when
   expect((await ql('export --tenant nobody --state gone')).err).toMatch(/^state must be one of: [^\n]+\n$/)
 })
 
+test('several links are tagged, disabled and deleted at once; what could not be done is said, and ends with 1', async () => {
+  for (const code of ['one', 'two']) await ql(`links create https://example.org/ --code many-${code} --tags first`)
+  const edited = await ql('links edit many-one many-two --add-tags second --remove-tags first')
+  expect(edited).toEqual({ code: 0, err: '', out: 'CODE      RESULT\nmany-one  changed\nmany-two  changed\n' })
+  const shown = async (code: string): Promise<unknown> => JSON.parse((await ql(`--json links show ${code}`)).out)
+  expect(await shown('many-two')).toMatchObject({ tags: ['second'] })
+  const disabled = await ql('links disable many-one many-none')
+  expect(disabled).toMatchObject({ code: 1, err: '1 of 2 could not be done: see above.\n' })
+  expect(disabled.out).toMatch(/many-one +disabled\nmany-none +There is no link many-none\.\n$/)
+  expect(await shown('many-one')).toMatchObject({ enabled: false })
+  expect(JSON.parse((await ql('--json links delete many-one many-two')).out)).toMatchObject([
+    { status: 204 },
+    { status: 204 },
+  ])
+  expect((await ql('links show many-one')).code).toBe(1)
+})
+
 test('a QR code is shown, or written as an SVG, and PNG is said to be elsewhere', async () => {
   await ql('links create https://example.org/qr --code printed')
   const shown = await ql('links qr printed')

@@ -6,6 +6,9 @@ import { readFileSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 import { Agent } from 'node:http'
 import { ask } from '../../embedded/ask.ts'
+import { buildIndexes } from '../../server/connections/indexes.ts'
+import { withDatabaseLock } from '../../server/connections/migrate.ts'
+import { chooseIndexes } from '../../server/links/upkeep.ts'
 import { quantile } from '../measure/stats.ts'
 import { openStand } from './stand.ts'
 
@@ -21,11 +24,8 @@ const residentMb = (pid: number): number =>
 const stand = await openStand()
 try {
   const { sql } = stand
-  const server = await stand.startServer({ REDIS_URL: stand.redis.url, OWNER_KEY: ownerKey })
-  const { url } = server
-  const post = (path: string, body: object, agent: Agent | false = false) =>
-    ask(url, `/api/v1${path}`, { method: 'POST', headers, body: JSON.stringify(body), agent })
-  await post('/links', { code: 'plain', url: 'https://example.org/' })
+  const connect = { url: stand.postgres.url, connectMs: 5000 }
+  await withDatabaseLock({ ...connect, onInfo: () => undefined }, () => Promise.resolve())
   for (let first = 1; first < total; first += chunk) {
     await sql.query(
       `insert into links (code, url, created_at)
@@ -34,7 +34,13 @@ try {
       [first, total],
     )
   }
+  await buildIndexes({ ...connect, buildMs: 600_000 }, chooseIndexes)
   await sql.query('vacuum analyze')
+  const server = await stand.startServer({ REDIS_URL: stand.redis.url, OWNER_KEY: ownerKey })
+  const { url } = server
+  const post = (path: string, body: object, agent: Agent | false = false) =>
+    ask(url, `/api/v1${path}`, { method: 'POST', headers, body: JSON.stringify(body), agent })
+  await post('/links', { code: 'plain', url: 'https://example.org/' })
   const workers = JSON.parse((await ask(server.opsUrl, '/statusz')).text) as { workers: { pid: number }[] }
   const pid = workers.workers[0]!.pid
 
