@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startServer, type ServerProcess } from '../testing/server-process.ts'
-import { freshDatabase, startRedisServer } from '../testing/services.ts'
+import { freshDatabase, startRedisServer, waitFor } from '../testing/services.ts'
 
 const OWNER_KEY = 'ql_Th3C0mmandL1neAsksTh3R1ghtServer'
 const home = mkdtempSync(join(tmpdir(), 'quicklink-cli-'))
@@ -120,6 +120,27 @@ test('a list goes over as many pages as it takes', async () => {
   const after = JSON.parse((await ql('--json links list --limit 1000')).out) as unknown[]
   expect(after.length).toBe(before.length + 105)
   expect((JSON.parse((await ql('--json links list --limit 7')).out) as unknown[]).length).toBe(7)
+})
+
+test('who followed a link is told in sums, bars and values, for a tag, a tenant and programs, too', async () => {
+  await ql('links create https://example.org/followed --code followed --tags told')
+  const visit = { headers: { Referer: 'https://news.example/page', 'User-Agent': 'Mozilla/5.0 (X11; Linux x86_64; rv:127.0) Gecko/20100101 Firefox/127.0' }, redirect: 'manual' } as const // prettier-ignore
+  for (let n = 0; n < 3; n++) expect((await fetch(`${server.url}/followed`, visit)).status).toBe(302)
+  const asked = async (): Promise<{ total: number }> =>
+    JSON.parse((await ql('--json stats followed')).out) as { total: number }
+  await waitFor(async () => (await asked()).total === 3, { deadlineMs: 20_000 })
+  const { out, err } = await ql('stats followed --by day --tz Europe/Berlin')
+  expect([err, out]).toEqual([
+    '',
+    expect.stringMatching(
+      /^3 visits, 3 of people; 0 in the time before\n1 visitors, each day's by itself\n\nDAY +TOTAL +PEOPLE\n[^]* 3 +3 +█{40}\n[^]*REFERRER +TOTAL +PEOPLE\nnews\.example +3 +3 +█{40}$/m,
+    ),
+  ])
+  expect((await ql('stats --tag told --dimension browser --people')).out).toMatch(/\nFirefox 127 +3 +3 /)
+  expect((await ql('stats --csv')).out).toMatch(/^row,at,value,total,people,error\r\ntotal,[^,]+,,\d+,/)
+  expect(await ql('stats followed --tag told')).toMatchObject({ code: 2, err: 'Name a link or a tag, not both.\n' })
+  expect(await ql('stats followed --dimension address')).toMatchObject({ code: 2 })
+  expect(await ql('stats nobody')).toMatchObject({ code: 1, err: 'There is no link nobody.\n' })
 })
 
 test('links are exported to the standard output, or to a file that is there when all of it has come', async () => {

@@ -12,6 +12,7 @@ import { addLogin } from './login.ts'
 import { completion } from './completion.ts'
 import { Complaint } from './output.ts'
 import { sessionOf } from './session.ts'
+import { addStats } from './stats.ts'
 
 function makeProgram(): Command {
   const program = new Command('quicklink')
@@ -30,6 +31,7 @@ function makeProgram(): Command {
   addLinkCommands(program)
   addExport(program)
   addImport(program)
+  addStats(program)
   addTagCommands(program)
   addDomainCommands(program)
   addTenantCommands(program)
