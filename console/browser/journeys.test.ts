@@ -1,6 +1,7 @@
 // What people do with the console, from the first start on, in a real browser at a real server.
 import { beforeAll, expect, test } from 'vitest'
 import { waitFor } from '../../embedded/wait.ts'
+import { created } from '../../testing/http.ts'
 import { expectSound, quickLink, signedIn, signIn, sizes, visit, type At } from './browser.ts'
 
 let at: At
@@ -223,4 +224,25 @@ test('a session that ends elsewhere is said so, and what comes next is signing i
   })
   await one.close()
   await other.close()
+})
+
+test('a link signs its person in once, and stands in no history', async () => {
+  await created(at.server.api, '/tenants', { id: 'invited', name: 'Invited', tier: 'standard' })
+  const { invitation } = (await created(at.server.api, '/members', { name: 'Ada', role: 'editor', tenant: 'invited' })) as { invitation: { url: string } } // prettier-ignore
+  const path = invitation.url.slice(at.url.length)
+  const one = await visit(at, path)
+  const { page } = one
+  await page.getByText('tenant invited, role Editor').waitFor()
+  expect(page.url()).toBe(`${at.url}/console/sign-in`)
+  await expectSound(one, 'sign in by a link')
+  await page.getByRole('button', { name: 'Sign in as Ada' }).click()
+  await page.getByRole('heading', { name: 'No links yet' }).waitFor()
+  await page.getByRole('button', { name: /Ada/ }).waitFor()
+  expect(one.offences()).toEqual([])
+  await one.close()
+  const again = await visit(at, path, { expectsRefusals: true })
+  await again.page.getByRole('alert').waitFor()
+  await again.page.getByRole('button', { name: 'Sign in with a key instead' }).click()
+  await signIn(again, at.server.key)
+  await again.close()
 })

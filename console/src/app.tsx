@@ -1,11 +1,11 @@
 // The console: who is not signed in signs in; who is has the pages that the role may use.
-import { lazy, Suspense, type ReactNode } from 'react'
+import { lazy, Suspense, useState, type ReactNode } from 'react'
 import { Redirect, Route, Router, Switch } from 'wouter'
 import { Loading, Page } from './parts/page.tsx'
 import { Toasts } from './parts/toasts.tsx'
 import { SessionOf, useMe, useSession } from './session.tsx'
 import { Shell } from './shell.tsx'
-import type { Role } from './state.ts'
+import { invited, type Role } from './state.ts'
 import { Speech, useWords } from './words/words.tsx'
 import { Links } from './links/links.tsx'
 import { SignIn } from './pages/sign-in.tsx'
@@ -33,7 +33,9 @@ export const App = () => (
 
 function Inside() {
   const { me } = useSession()
-  if (me === null) return <SignIn />
+  // Whoever else is signed in here goes when the link is used.
+  const [token, setToken] = useState(invited)
+  if (me === null || token !== undefined) return <SignIn token={token} onDone={() => setToken(undefined)} />
   return (
     <Shell>
       <Suspense fallback={<Loading />}>

@@ -9,7 +9,7 @@ interface Session {
   readonly me: Me | null
   /** It was there, and has ended without being asked to. */
   readonly hasEnded: boolean
-  readonly signIn: (key: string) => Promise<void>
+  readonly signIn: (by: { readonly key: string } | { readonly token: string }) => Promise<void>
   readonly signOut: () => Promise<void>
   /** It has ended at the server. */
   readonly forget: () => void
@@ -50,8 +50,8 @@ export function SessionOf({ children }: { readonly children: ReactNode }) {
   }
   const session: Session = {
     ...known,
-    async signIn(key) {
-      const { tenant, role, name } = await answerOf(api.POST('/session', { body: { key } }))
+    async signIn(by) {
+      const { tenant, role, name } = await answerOf(api.POST('/session', { body: by }))
       queries.clear()
       setKnown({ me: { tenant, role, name }, hasEnded: false })
     },

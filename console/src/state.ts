@@ -21,3 +21,7 @@ export type Role = (typeof ranks)[number]
 
 /** The server decides; this is what is worth showing. */
 export const may = ({ role }: Me, needed: Role): boolean => ranks.indexOf(role) >= ranks.indexOf(needed)
+
+/** Of a link that signs somebody in: it is in memory alone from here on, and in no history. */
+export const invited = /^#token=([\w-]{1,100})$/.exec(location.hash)?.[1]
+if (invited !== undefined) history.replaceState(null, '', location.pathname)

@@ -1,28 +1,26 @@
+import { useMutation, useQuery } from '@tanstack/react-query'
 import { useState, type SyntheticEvent } from 'react'
-import { problemOf } from '../api.ts'
+import { Button } from 'react-aria-components/Button'
+import { useLocation } from 'wouter'
+import { answerOf, api, problemOf } from '../api.ts'
 import { Field } from '../parts/fields.tsx'
 import { Icon, Mark } from '../parts/icon.tsx'
-import { Page, sentenceOf } from '../parts/page.tsx'
+import { Loading, Page, sentenceOf } from '../parts/page.tsx'
 import { useSession } from '../session.tsx'
 import { useWords } from '../words/words.tsx'
 import { Language, ThemeChoice } from './choices.tsx'
 import { Act } from '../parts/act.tsx'
 
-export function SignIn() {
+interface SignInProps {
+  /** Of a link that signs somebody in. */
+  readonly token: string | undefined
+  /** It was used, or is not wanted. */
+  readonly onDone: () => void
+}
+
+export function SignIn({ token, onDone }: SignInProps) {
   const words = useWords()
-  const { signIn, hasEnded } = useSession()
-  const [key, setKey] = useState('')
-  const [isBusy, setBusy] = useState(false)
-  const [error, setError] = useState<unknown>()
-  const submit = (event: SyntheticEvent): void => {
-    event.preventDefault()
-    setBusy(true)
-    setError(undefined)
-    signIn(key.trim()).catch((reason: unknown) => {
-      setError(reason)
-      setBusy(false)
-    })
-  }
+  const { hasEnded } = useSession()
   return (
     <div className="entrance">
       <header className="brand">
@@ -35,38 +33,100 @@ export function SignIn() {
             {words.signIn.ended}
           </p>
         )}
-        <form className="stack" onSubmit={submit}>
-          <Field
-            label={words.signIn.key}
-            value={key}
-            onChange={setKey}
-            type="password"
-            autoComplete="current-password"
-            isRequired
-            autoFocus
-            about={words.signIn.about}
-          />
-          {error !== undefined && (
-            <div className="notice" role="alert">
-              <Icon name="alert" />
-              <p>{sentenceOf(problemOf(error), words)}</p>
-            </div>
-          )}
-          <Act className="button strong" type="submit" isPending={isBusy}>
-            {words.signIn.go}
-          </Act>
-        </form>
-        <details className="hint">
-          <summary>{words.signIn.where}</summary>
-          <p>{words.signIn.whereOwner}</p>
-          <pre>make owner-key</pre>
-          <p>{words.signIn.whereTeam}</p>
-        </details>
+        {token === undefined ? <ByKey /> : <ByLink token={token} onDone={onDone} />}
       </Page>
       <footer className="row">
         <Language />
         <ThemeChoice />
       </footer>
     </div>
+  )
+}
+
+function ByLink({ token, onDone }: { readonly token: string; readonly onDone: () => void }) {
+  const words = useWords()
+  const { signIn } = useSession()
+  const [, go] = useLocation()
+  const account = useQuery({
+    queryKey: ['invitation'],
+    queryFn: () => answerOf(api.POST('/invitation', { body: { token } })),
+  })
+  const use = useMutation({
+    mutationFn: () => signIn({ token }),
+    onSuccess: () => {
+      onDone()
+      go('/', { replace: true })
+    },
+  })
+  const error = account.error ?? use.error
+  return (
+    <div className="stack">
+      {account.isPending && <Loading />}
+      {error !== null && (
+        <div className="notice" role="alert">
+          <Icon name="alert" />
+          <p>{sentenceOf(problemOf(error), words)}</p>
+        </div>
+      )}
+      {account.data && error === null && (
+        <>
+          <p>{words.signIn.as(account.data.tenant, words.roles[account.data.role])}</p>
+          <Act className="button strong" isPending={use.isPending} onPress={() => use.mutate()}>
+            {words.signIn.goAs(account.data.name)}
+          </Act>
+        </>
+      )}
+      <Button className="button" onPress={onDone}>
+        {words.signIn.withKey}
+      </Button>
+    </div>
+  )
+}
+
+function ByKey() {
+  const words = useWords()
+  const { signIn } = useSession()
+  const [key, setKey] = useState('')
+  const [isBusy, setBusy] = useState(false)
+  const [error, setError] = useState<unknown>()
+  const submit = (event: SyntheticEvent): void => {
+    event.preventDefault()
+    setBusy(true)
+    setError(undefined)
+    signIn({ key: key.trim() }).catch((reason: unknown) => {
+      setError(reason)
+      setBusy(false)
+    })
+  }
+  return (
+    <>
+      <form className="stack" onSubmit={submit}>
+        <Field
+          label={words.signIn.key}
+          value={key}
+          onChange={setKey}
+          type="password"
+          autoComplete="current-password"
+          isRequired
+          autoFocus
+          about={words.signIn.about}
+        />
+        {error !== undefined && (
+          <div className="notice" role="alert">
+            <Icon name="alert" />
+            <p>{sentenceOf(problemOf(error), words)}</p>
+          </div>
+        )}
+        <Act className="button strong" type="submit" isPending={isBusy}>
+          {words.signIn.go}
+        </Act>
+      </form>
+      <details className="hint">
+        <summary>{words.signIn.where}</summary>
+        <p>{words.signIn.whereOwner}</p>
+        <pre>make owner-key</pre>
+        <p>{words.signIn.whereTeam}</p>
+      </details>
+    </>
   )
 }
