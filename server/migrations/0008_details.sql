@@ -45,10 +45,11 @@ begin
       select id, tenant, created_at, updated_at from new_rows where deleted_at is null
       on conflict (link_id) do nothing;
   elsif tg_op = 'UPDATE' then
+    -- Not "not exists": a session whose first change was of one row would keep a plan that is quadratic in the rows.
     delete from link_tags using old_rows as was
-      where link_id = was.id and not exists (select from new_rows as become where become.id = was.id and become.deleted_at is null);
+      where link_id = was.id and was.id not in (select id from new_rows where deleted_at is null);
     delete from link_details using old_rows as was
-      where link_id = was.id and not exists (select from new_rows as become where become.id = was.id and become.deleted_at is null);
+      where link_id = was.id and was.id not in (select id from new_rows where deleted_at is null);
     insert into link_details as d (link_id, tenant, created_at, updated_at)
       select id, tenant, created_at, updated_at from new_rows where deleted_at is null
       on conflict (link_id) do update set tenant = excluded.tenant, updated_at = greatest(d.updated_at, excluded.updated_at);
