@@ -113,6 +113,23 @@ test('links are found by tag and state, and a tag is renamed and deleted', async
   expect(await ql('tags delete shelved')).toMatchObject({ code: 1, out: '' })
 })
 
+test('links are imported from a file, what was refused is written to another, and exit codes tell', async () => {
+  const [file, refused] = [join(home, 'links.csv'), join(home, 'refused.csv')]
+  writeFileSync(file, 'code,url\nmoved,https://example.org/moved\nnot a code,https://example.org/\n')
+  expect((await run(['import', file, '--dry-run', '--wait'])).out).toMatch(/created +1\n/)
+  const { code, err } = await run(['import', file, '--refused', refused])
+  expect([code, err]).toEqual([1, `1 rows were refused: ${refused} says why.\n`])
+  expect(readFileSync(refused, 'utf8')).toMatch(
+    /^line,reason,code,url,newCode\r\n3,"?The code not a code cannot be kept/,
+  )
+  expect((await ql('links show moved')).out).toMatch(/url +https:\/\/example\.org\/moved\n/)
+  writeFileSync(file, 'code,url\nmoved,https://example.org/elsewhere\n')
+  expect((await run(['import', file, '--wait', '--on-conflict', 'replace'])).code).toBe(0)
+  expect((await ql('links show moved')).out).toMatch(/elsewhere/)
+  expect((await ql('imports list')).out).toMatch(/^ID .*\n\S+ +done +quicklink +1 +0 +1/)
+  expect(await run(['import', join(home, 'none.csv')])).toMatchObject({ code: 2 })
+})
+
 test('a list goes over as many pages as it takes', async () => {
   const before = JSON.parse((await ql('--json links list --limit 1000')).out) as unknown[]
   const urls = Array.from({ length: 105 }, (_, n) => ({ url: `https://example.org/${n}` }))

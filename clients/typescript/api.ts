@@ -140,7 +140,7 @@ export interface paths {
     put?: never
     /**
      * Import links
-     * @description The body is a file: CSV, NDJSON or JSON of QuickLink, Shlink, YOURLS, Kutt, Bitly or Dub, or a mysqldump of `yourls_url`, of up to 1,000,000 rows. It is answered when all of it is kept, and worked off after that: `GET /imports/{id}` tells how far. Codes, dates, titles, notes, tags and clicks are taken over; the links count in the quota of the tenant, and not as creates. A row that cannot be a link is refused with its reason, and the others go on. Which columns are read, and what does not move, is in docs/MIGRATE.md.
+     * @description The body is a file: CSV, NDJSON or JSON of QuickLink, Shlink, YOURLS, Kutt, Bitly or Dub, or a mysqldump of `yourls_url`, of up to 1,000,000 rows. It is answered when all of it is kept, and worked off after that: `GET /imports/{id}` tells how far. Codes, dates, titles, notes, tags and clicks are taken over; the links count in the quota of the tenant, and not as creates. A row that cannot be a link is refused with its reason, and the others go on. `text/csv`, `application/x-ndjson`, `application/json`, `application/sql` and `text/plain` are taken, too. Which columns are read, and what does not move, is in docs/MIGRATE.md.
      *
      *     Needs the role `editor`.
      */
@@ -3231,37 +3231,7 @@ export interface operations {
          * @example code,url
          *     spring,https://example.org/a/long/address
          */
-        'application/json': string
-        /**
-         * @example code,url
-         *     spring,https://example.org/a/long/address
-         */
         'application/octet-stream': string
-        /**
-         * @example code,url
-         *     spring,https://example.org/a/long/address
-         */
-        'application/sql': string
-        /**
-         * @example code,url
-         *     spring,https://example.org/a/long/address
-         */
-        'application/x-ndjson': string
-        /**
-         * @example code,url
-         *     spring,https://example.org/a/long/address
-         */
-        'text/csv': string
-        /**
-         * @example code,url
-         *     spring,https://example.org/a/long/address
-         */
-        'text/plain': string
-        /**
-         * @example code,url
-         *     spring,https://example.org/a/long/address
-         */
-        'text/tab-separated-values': string
       }
     }
     responses: {

@@ -5,7 +5,7 @@ import { limits } from '../config.ts'
 import { QuickLinkError, invalid } from '../errors.ts'
 
 /** What a file may come as. What is in it is looked at, not what it is called. */
-export const importTypes = ['text/csv', 'application/x-ndjson', 'application/json', 'application/sql', 'application/octet-stream', 'text/plain', 'text/tab-separated-values'] as const // prettier-ignore
+const importTypes = ['text/csv', 'application/x-ndjson', 'application/json', 'application/sql', 'application/octet-stream', 'text/plain', 'text/tab-separated-values'] as const // prettier-ignore
 
 export interface BodyBounds {
   readonly maxBytes: number

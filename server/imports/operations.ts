@@ -3,7 +3,6 @@ import { z } from 'zod'
 import { count, domainGiven, domainShown, pageOf, pageShown, tenantIdGiven, tenantShown, timeShown } from '../api/fields.ts' // prettier-ignore
 import { operation } from '../api/operation.ts'
 import { limits } from '../config.ts'
-import { importTypes } from './body.ts'
 import { formatNames } from './formats/all.ts'
 import { conflicts, states } from './store.ts'
 
@@ -60,7 +59,7 @@ export const createImport = operation({
     'The body is a file: CSV, NDJSON or JSON of QuickLink, Shlink, YOURLS, Kutt, Bitly or Dub, or a mysqldump of `yourls_url`, of up to ' +
     `${limits.importRows.toLocaleString('en')} rows. It is answered when all of it is kept, and worked off after that: \`GET /imports/{id}\` tells how far. ` +
     'Codes, dates, titles, notes, tags and clicks are taken over; the links count in the quota of the tenant, and not as creates. A row that cannot ' +
-    'be a link is refused with its reason, and the others go on. Which columns are read, and what does not move, is in docs/MIGRATE.md.',
+    'be a link is refused with its reason, and the others go on. `text/csv`, `application/x-ndjson`, `application/json`, `application/sql` and `text/plain` are taken, too. Which columns are read, and what does not move, is in docs/MIGRATE.md.',
   query: z.strictObject({
     format: oneOf(['auto', ...formatNames]).default('auto').meta({ description: 'Whose file it is; `auto`: as it looks.' }), // prettier-ignore
     onConflict: oneOf(conflicts)
@@ -86,7 +85,7 @@ export const createImport = operation({
     }), // prettier-ignore
     tenant: tenantIdGiven.optional().meta({ description: 'Whose links they become. Others than its own only the owner may name.' }), // prettier-ignore
   }),
-  upload: { types: importTypes, example: 'code,url\nspring,https://example.org/a/long/address\n' },
+  upload: { types: ['application/octet-stream'], example: 'code,url\nspring,https://example.org/a/long/address\n' },
   answer: { status: 202, what: 'The file is kept, and will be worked off.', schema: imported, headers: ['Location'] },
   problems: ['forbidden', 'not_found', 'too_large', 'unsupported_format'],
 })
