@@ -58,6 +58,11 @@ export async function sendLines(response: Response, lines: AsyncIterable<unknown
     'Cache-Control': 'no-store',
     'X-Content-Type-Options': 'nosniff',
   })
+  if (response.req.method === 'HEAD') {
+    await source.return?.()
+    response.end()
+    return
+  }
   // Who goes away in the middle has not failed.
   await pipeline(Readable.from(texts()), response).catch((error: unknown) => {
     if ((error as NodeJS.ErrnoException).code !== 'ERR_STREAM_PREMATURE_CLOSE') throw error

@@ -200,3 +200,13 @@ test('a key beside a cookie decides alone, and has no session to read or to end'
   expect((await created(api, '/links', { url: 'https://example.org/' }))['tenant']).toMatch(/^team/)
   expect(key).toMatch(/^ql_/)
 })
+
+test('whoever has signed in with the key of the owner is out when that is replaced', async () => {
+  const databaseUrl = await freshDatabase()
+  const first = await startTestApp({ databaseUrl })
+  const browser = apiOf(first.url, null)
+  const Cookie = cookieOf(await browser('POST', '/session', { key: first.key }, ours))
+  expect((await browser('GET', '/session', undefined, { ...ours, Cookie })).status).toBe(200)
+  const second = await startTestApp({ databaseUrl })
+  expect((await apiOf(second.url, null)('GET', '/session', undefined, { ...ours, Cookie })).status).toBe(401)
+})

@@ -28,11 +28,18 @@ export async function settleOwnerKey(sql: Sql, supplied: string | undefined, dat
   return 'generated'
 }
 
+/** Another key than before: whoever has signed in with that one is out, and links that would sign in are spent. */
 const storeHash = (sql: Sql, key: string): Promise<unknown> =>
   sql.query(
-    `insert into api_keys (id, tenant, name, key_hash) values ('owner', 'owner', 'Owner', $1)
-     on conflict (id) do update set key_hash = excluded.key_hash, expires_at = null, revoked_at = null
-       where api_keys.key_hash <> excluded.key_hash`,
+    `with stored as (
+       insert into api_keys (id, tenant, name, key_hash) values ('owner', 'owner', 'Owner', $1)
+       on conflict (id) do update set key_hash = excluded.key_hash, expires_at = null, revoked_at = null
+         where api_keys.key_hash <> excluded.key_hash
+       returning id
+     ), links as (
+       delete from sign_in_links using stored where key_id = stored.id
+     )
+     delete from sessions using stored where key_id = stored.id`,
     [hashKey(key)],
   )
 
