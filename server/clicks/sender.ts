@@ -237,7 +237,8 @@ export class Sender {
     } catch (error) {
       // Postgres has taken the clicks: what it did not take is tried again, and then left.
       if (!stage.isFolding || ++this.#foldFailures < foldTries) throw error
-      this.#foldFailures = 0
+      // Until visits are taken again each group gets one try: clicks that come as fast must not fill the spool meanwhile.
+      this.#foldFailures = foldTries - 1
       const applied = await retried(() => write(this.#sql))
       onUntold(
         batches.reduce((sum, { visits }) => sum + detailedIn(visits), 0),

@@ -169,8 +169,16 @@ it('a link that had a password keeps that of the same link here, or arrives disa
   const answer = await done(await app.api('POST', '/imports?onConflict=replace', file, csv))
   expect(answer).toMatchObject({ created: 2, replaced: 1, warned: 2 })
   expect((answer['warnings'] as { code: string }[]).map(({ code }) => code)).toEqual([lost, told])
-  const opened = await fetch(`${app.url}/${kept}`, { method: 'POST', redirect: 'manual', body: new URLSearchParams({ password: 'correct horse' }) }) // prettier-ignore
-  expect([opened.status, opened.headers.get('location')]).toEqual([303, 'https://example.org/secret'])
+  const opened = async () => {
+    const body = new URLSearchParams({ password: 'correct horse' })
+    const { status, headers } = await fetch(`${app.url}/${kept}`, { method: 'POST', redirect: 'manual', body })
+    return [status, headers.get('location')]
+  }
+  expect(await opened()).toEqual([303, 'https://example.org/secret'])
+  // A file of another shortener, which says nothing of passwords.
+  await done(await app.api('POST', '/imports?onConflict=replace', `code,url\n${kept},https://example.org/new\n`, csv))
+  expect((await app.get(`/${kept}`)).headers.location).toBeUndefined()
+  expect(await opened()).toEqual([303, 'https://example.org/new'])
   for (const code of [lost, told]) {
     expect((await app.api('GET', `/links/${code}`)).body).toMatchObject({
       enabled: false,

@@ -21,6 +21,10 @@ const nowhere = 'https://unknown.invalid/'
 /** Where a link leads, as it stands in `links`: nothing, where that stands elsewhere. */
 const lead = `case when r.rules is not null or r.has_password then '' else r.url end as url, r.rules,
   coalesce(r.has_password, false) as has_password, coalesce(r.permanent, false) as permanent`
+/** The same where there is a link `l`, whose password stays whatever the file says or does not say of one. */
+const leadKept = `case when r.rules is not null or r.has_password or l.has_password then '' else r.url end as url,
+  case when not l.has_password then r.rules end as rules, coalesce(r.has_password, false) or l.has_password as has_password,
+  coalesce(r.permanent, false) and not l.has_password as permanent`
 const rest = `r.starts_at, r.expires_at, r.expired_url, coalesce(r.forward_query, false) as forward_query, r.monthly_hits`
 
 const core = ['url', 'rules', 'has_password', 'permanent', 'enabled', 'starts_at', 'expires_at', 'expired_url', 'forward_query', 'monthly_hits'] // prettier-ignore
@@ -69,7 +73,7 @@ select count(*) as n from becomes`
  */
 export const replaceSql = `
 with chosen as materialized (
-  select r.place, l.id, l.created_at, r.code, r.url as target, ${lead}, ${rest}, l.has_password as keeps,
+  select r.place, l.id, l.created_at, r.code, r.url as target, ${leadKept}, ${rest}, l.has_password as keeps,
     coalesce(r.enabled, true) and (l.has_password or not coalesce(r.has_password, false)) as enabled, r.title, r.note, r.tag_keys
   from ${rowsIn} join links as l on l.code = r.code and l.tenant = $4 and l.deleted_at is null
   where p.import_id = $1 and p.n = $2 and r.place = any ($3)

@@ -78,3 +78,8 @@ it('403: of a tenant that is deleted in that moment nothing is made', async () =
   expect((await asked.asked).body).toMatchObject({ status: 403, code: 'forbidden' })
   expect(await count(`tenant = 'gone'`)).toBe(0)
 })
+
+it('200: the links of a tenant that is not there are none, and no tag is made for it', async () => {
+  const answer = await app.api('PATCH', '/links/bulk', { filter: { tenant: 'nobody' }, change: { addTags: ['Sale'] } })
+  expect([answer.status, answer.body['results']]).toEqual([200, []])
+})

@@ -119,13 +119,13 @@ export async function deleteLinks(deps: WriteDeps, targets: Targets, by: By): Pr
 const rowsIn = <Row extends LinkCore>(outcomes: Outcomes<Row>): Row[] =>
   [...outcomes.values()].filter((outcome) => !(outcome instanceof QuickLinkError)) as Row[]
 
-/** All statements are asked for before the first is answered. */
+/** Some at a time: a statement's time to be answered begins when it is asked for. */
 async function eachOf<Row>(
   { codes, states }: Targets,
   found: ReadonlyMap<Code, LinkRow>,
   work: (row: LinkRow) => Promise<Row>,
 ): Promise<Outcomes<Row>> {
-  const entries = sorted(codes).map(async (code) => {
+  const one = async (code: Code): Promise<readonly [Code, Row | QuickLinkError]> => {
     const row = found.get(code)
     const wanted = states?.get(code)
     const isOther = row && wanted && (wanted.version !== row.version || wanted.revision !== row.revision)
@@ -134,14 +134,25 @@ async function eachOf<Row>(
       if (isOther) throw hasChanged()
       return work(row)
     })
-    return [code, await result] as const
-  })
-  return new Map(await Promise.all(entries))
+    return [code, await result]
+  }
+  return new Map(await inSteps(sorted(codes), one))
 }
 
-/** Tags come before links, as wherever both are written. */
+export async function inSteps<T, Result>(
+  all: readonly T[],
+  work: (one: T) => Promise<Result>,
+): Promise<readonly Result[]> {
+  const results: Result[] = []
+  for (let at = 0; at < all.length; at += limits.bulkStep) {
+    results.push(...(await Promise.all(all.slice(at, at + limits.bulkStep).map(work))))
+  }
+  return results
+}
+
+/** Tags come before links, as wherever both are written; for no link none are made, and there may be no such tenant. */
 async function lock(sql: Sql, { codes, scope }: Targets, tags: readonly string[]): Promise<Map<Code, LinkRow>> {
-  if (tags.length > 0) {
+  if (tags.length > 0 && codes.length > 0) {
     const owners = scope === null ? await lockTenantsOf(sql, codes, scope) : [{ id: scope }]
     for (const { id } of owners) await ensureTags(sql, id, tags)
   }

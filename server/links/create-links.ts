@@ -14,7 +14,7 @@ import { linkLimit, type Place } from '../quotas/tenant-quota.ts'
 import { settle, unitOf, type Unit } from '../rates/rate-limit.ts'
 import { mustLookAgain } from './adopt.ts'
 import type { NewAsked } from './asked.ts'
-import { unentangled } from './bulk.ts'
+import { inSteps, unentangled } from './bulk.ts'
 import { announceAll, type WriteDeps } from './change-link.ts'
 import {
   insertAnother,
@@ -229,7 +229,7 @@ async function choose(
   return { chosen, replaced }
 }
 
-/** In the order of their codes, all asked for before the first is answered. */
+/** In the order of their codes. */
 async function insertChosen(
   sql: Sql,
   chosen: readonly Asked[],
@@ -244,11 +244,9 @@ async function insertChosen(
   }
   const results: (LinkRow | QuickLinkError | undefined)[] = chosen.map((one) => (isRefused(one) ? one : undefined))
   drafts.sort((a, b) => (a.code < b.code ? -1 : 1))
-  await Promise.all(
-    drafts.map(async ({ n, one, draft, code }) => {
-      results[n] = await (draft ? insertGenerated(sql, one.link, draft) : insertCustom(sql, one.link, code))
-    }),
-  )
+  await inSteps(drafts, async ({ n, one, draft, code }) => {
+    results[n] = await (draft ? insertGenerated(sql, one.link, draft) : insertCustom(sql, one.link, code))
+  })
   for (const { n, one, code } of drafts) {
     results[n] ??= one.code === undefined ? await insertAnother(sql, one.link, minting, one.domain) : taken(code)
   }

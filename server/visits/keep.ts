@@ -27,12 +27,12 @@ export const linesOf = ({ visitsHoursDays, visitsDaysMonths }: Terms, zone: stri
 /** Does not wait long for those who write, who would wait behind it. */
 const patiently = (sql: Sql): Promise<unknown> => sql.query(`set local lock_timeout = '${limits.visitLockMs}ms'`)
 
-/** Those to come, and none that is over. */
+/** Those to come, and those of figures that may still arrive: this machine, or its database, may have been away. */
 async function makePartitions(sql: Sql): Promise<Step> {
   await patiently(sql)
   const [made] = await sql.query<{ rows: number }>(
-    `select ql_visit_partitions(ql_now(), ql_now() + make_interval(days => $1)) as rows`,
-    [limits.visitPartitionsDays],
+    `select ql_visit_partitions(ql_now() - make_interval(days => $2), ql_now() + make_interval(days => $1)) as rows`,
+    [limits.visitPartitionsDays, limits.visitsLateDays + 1],
   )
   return { rows: made?.rows ?? 0, more: false }
 }
