@@ -16,6 +16,7 @@ FROM node AS console
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 RUN --mount=type=cache,target=/root/.npm npm ci --ignore-scripts
+COPY tsconfig.json ./
 COPY clients clients
 COPY console console
 RUN node console/build.ts
