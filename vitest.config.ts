@@ -29,8 +29,9 @@ export default defineConfig({
           exclude: everywhere,
           setupFiles: ['testing/end-with-run.ts'],
           globalSetup: ['testing/global-setup.ts'],
-          // A file waits most of its time, for a fault to be over or a second to pass. More at once would measure each other.
-          maxWorkers: 3,
+          // Servers, databases and load share the machine: more files at once would measure each other. Three were tried, and
+          // answered 503 to each other on two cores.
+          maxWorkers: 2,
           // Against what hangs, not a claim: a busy machine takes its time.
           testTimeout: 120_000,
           hookTimeout: 120_000,

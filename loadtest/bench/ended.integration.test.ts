@@ -23,12 +23,13 @@ test.each([
     child.stderr.setEncoding('utf8').on('data', (text: string) => (errors += text))
     const closed = once(child, 'close')
     // Postgres, Redis, and some of those that are measured.
-    await waitFor(() => inGroup(group) > 8, { deadlineMs: 60_000 })
+    await waitFor(() => inGroup(group) > 8, { deadlineMs: 120_000 })
     if (signal !== undefined) process.kill(signal === 'SIGINT' ? -group : group, signal)
-    await waitFor(() => inGroup(group) === 0, { deadlineMs: 30_000 })
+    // Who has lost its reader learns it with its next line, when all servers have started.
+    await waitFor(() => inGroup(group) === 0, { deadlineMs: 120_000 })
     await closed
     expect(said).toMatch(/^Starting the servers/)
     expect(errors).toBe('')
   },
-  120_000,
+  300_000,
 )

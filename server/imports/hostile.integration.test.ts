@@ -52,6 +52,8 @@ function dripping(key = app.key): {
 
 it('a file that comes a byte at a time is taken, and redirects go on beside it', async () => {
   const code = await app.create('https://example.org/beside')
+  // The first one waits for a connection to Postgres.
+  await waitFor(async () => (await app.get(`/${code}`)).status === 302)
   const own = fresh('drip')
   const { request, answer } = dripping()
   for (const byte of `code,url\n${own},https://example.org/ä\n`) {
