@@ -10,6 +10,8 @@ import { floorOf, shapes, visitorRows, type Shape, type VisitorRow } from './vis
 const how = { repetitions: 5, seconds: 1.2, warmUpS: 0.5 }
 /** On a busy machine a look-up may be late, which is a 503: where that is more than a few, a run is no measure. */
 const mayFail = 0.001
+/** What costs more does so each time; a machine that others use is busy now and then. */
+const mostTries = 3
 /** Noise of a median of so many short rounds. */
 const spare = 1.1
 /** The bare socket ÷ node:http, on the machine where the wanted ratios were set. */
@@ -59,7 +61,7 @@ await command(async () => {
   try {
     const all = await prepare(arena)
     let left = await dear(arena, all, guarded)
-    if (left.length > 0) {
+    for (let tries = 1; left.length > 0 && tries < mostTries; tries++) {
       console.log('Those once more, in case it was the machine:')
       left = await dear(arena, all, left)
     }
