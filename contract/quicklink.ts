@@ -6,6 +6,7 @@ import { buildIndexes } from '../server/connections/indexes.ts'
 import { chooseIndexes } from '../server/links/upkeep.ts'
 import { startTestApp } from '../testing/app.ts'
 import { apiOf, created, newTenant, send, type Answer, type Api, type ApiAnswer } from '../testing/http.ts'
+import { waitFor } from '../embedded/wait.ts'
 import { startServer } from '../testing/server-process.ts'
 import { freshDatabase, freshRedis } from '../testing/services.ts'
 
@@ -52,7 +53,15 @@ async function inProcess(): Promise<Found> {
 
 async function twoWorkers(): Promise<Found> {
   const services = { DATABASE_URL: await freshDatabase(), REDIS_URL: await freshRedis() }
-  const { url, key } = await startServer({ ...services, WORKERS: '2', PUBLIC_URL: publicUrl })
+  const { url, key, api } = await startServer({ ...services, WORKERS: '2', PUBLIC_URL: publicUrl })
+  // Of both workers: connections go to one and to the other.
+  await waitFor(
+    async () => {
+      const answers = await Promise.all(Array.from({ length: 8 }, () => api('GET', '/limits')))
+      return answers.every(({ status }) => status === 200)
+    },
+    { deadlineMs: 60_000 },
+  )
   return { url, key, publicUrl }
 }
 

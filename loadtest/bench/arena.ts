@@ -139,14 +139,28 @@ export async function startPeer(kind: PeerKind): Promise<Contestant & { end(): v
 const isThere = (url: string): Promise<unknown> =>
   waitFor(async () => (await ask(url, `/${hotCode}`)).status === 302, { deadlineMs: 20_000 })
 
-/** In one statement, as an import would: after a first server has made the tables. */
+/** In one statement, as an import would: after a first server has made the tables, which may still be building an index. */
 export async function loadLinks({ sql }: Stand, count = linkCount): Promise<void> {
   const url = 'https://example.org/a/page/of/usual/length?from=quicklink'
-  await sql.query(`insert into links (code, url) values ('${hotCode}', '${url}')`)
-  await sql.query(
-    `insert into links (code, url) select 'link-' || n, '${url}&n=' || n from generate_series(0, ${count - 1}) n`,
+  await besideIndexes(() => sql.query(`insert into links (code, url) values ('${hotCode}', '${url}')`))
+  await besideIndexes(() =>
+    sql.query(
+      `insert into links (code, url) select 'link-' || n, '${url}&n=' || n from generate_series(0, ${count - 1}) n`,
+    ),
   )
-  await sql.query('analyze links')
+  await besideIndexes(() => sql.query('analyze links'))
+}
+
+/** An index that is built and whoever writes may wait for each other: Postgres lets one of them go. */
+async function besideIndexes(work: () => Promise<unknown>): Promise<void> {
+  for (let tries = 1; ; tries++) {
+    try {
+      await work()
+      return
+    } catch (error) {
+      if ((error as { code?: string }).code !== '40P01' || tries === 5) throw error
+    }
+  }
 }
 
 /** What a server would have filled in time. Not before one has made this Redis fresh: that unlinks everything. */

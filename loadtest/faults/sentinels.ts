@@ -61,7 +61,7 @@ export async function startSentinelGroup(dir: string) {
       const primaries = (): Promise<string[]> =>
         Promise.all(ports.map((port) => ask(port, `SENTINEL GET-MASTER-ADDR-BY-NAME ${name}`)))
       const isReplica = (answer: string): boolean => answer.endsWith(`\r\n${replica.port}`)
-      await waitFor(async () => (await primaries()).every(isReplica), { deadlineMs: 15_000, everyMs: 50 })
+      await waitFor(async () => (await primaries()).every(isReplica), { deadlineMs: 60_000, everyMs: 50 })
     },
     /** All of them, with a word of their command lines. */
     processes: all.map(({ pid, word }) => ({ pid, word })),
