@@ -73,7 +73,7 @@ bench-peers: install ## QuickLink beside nginx, HAProxy, Redis, and servers of y
 bench-compare: install ## two of its reports side by side: A=loadtest/reports/…/report.json B=…
 	@npm run --silent bench-compare
 
-bench-guard: install ## for CI: fails when what visitors send costs a tenth more than it should, beside a bare node:http server
+bench-guard: install ## for CI: fails when what visitors send costs a fifth more than it should, beside a bare node:http server
 	@npm run --silent bench-guard
 
 load: install ## load a running QuickLink: NAME=steady, hot-key, spike, … (RATE, SECONDS, DATASET; SHORT=yes)
