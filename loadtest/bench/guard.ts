@@ -12,7 +12,7 @@ const how = { repetitions: 5, seconds: 1.2, warmUpS: 0.5 }
 const mayFail = 0.001
 /** What costs more does so each time; a machine that others use is busy now and then. */
 const mostTries = 3
-/** Noise of a median of so many short rounds: the same code was 0.80 and 0.84 of node:http on one machine within two hours. */
+/** Noise of a median of so many short rounds; it was a tenth, which several rows reached on two shared cores without a cause that was found. */
 const spare = 1.2
 /** The bare socket ÷ node:http, on the machine where the wanted ratios were set. */
 const floorThen = 0.56
