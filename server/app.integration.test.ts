@@ -5,6 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { startTestApp, type TestApp } from '../testing/app.ts'
 import { steadily } from '../testing/load.ts'
+import { hurried } from '../testing/server-process.ts'
 import { monitorRedis } from '../testing/redis-monitor.ts'
 import {
   freshDatabase,
@@ -42,7 +43,7 @@ async function behindProxies(env: Record<string, string> = {}) {
   const [redis, postgres] = await Promise.all([startRedisServer(), startPostgresServer()])
   const { proxy: redisProxy, url: redisUrl } = await proxied(redis.url)
   const { proxy: postgresProxy, url: databaseUrl } = await proxied(postgres.url)
-  const app = await startTestApp({ databaseUrl, redisUrl, env })
+  const app = await startTestApp({ databaseUrl, redisUrl, env: { ...hurried, ...env } })
   await waitFor(async () => (await app.metric('quicklink_trust_age_seconds')) < 0.5, { deadlineMs: 5000 })
   return { app, redis, postgres, redisProxy, postgresProxy }
 }
@@ -92,7 +93,7 @@ describe('Redis fails, and every redirect is right', () => {
   it('never there: the server starts, redirects, and is not trusted to have a cache', async () => {
     const redis = await startRedisServer()
     await redis.kill()
-    const app = await startTestApp({ databaseUrl: await freshDatabase(), redisUrl: redis.url })
+    const app = await startTestApp({ databaseUrl: await freshDatabase(), redisUrl: redis.url, env: hurried })
     const known = await links(app)
     const over = pause(1000)
     const [load, noise] = await Promise.all([steadily(() => app.url, [...known.keys()], 200, over), noiseMs(over)])
@@ -168,7 +169,7 @@ describe('Postgres fails', () => {
     const code = await first.create(target)
     await first.close()
     await postgres.kill()
-    const app = await startTestApp({ databaseUrl: postgres.url, redisUrl: redis.url, booted: false })
+    const app = await startTestApp({ databaseUrl: postgres.url, redisUrl: redis.url, booted: false, env: hurried })
     await waitFor(async () => (await app.get(`/${code}`)).status === 302, { deadlineMs: 5000 })
     expect((await app.get('/neverseen')).status).toBe(503)
     expect((await app.api('GET', '/links')).status).toBe(503)

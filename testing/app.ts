@@ -14,6 +14,7 @@ import { AbsenceChannel, createAbsenceDesk } from '../server/rates/shared-absenc
 import { createLog } from '../server/telemetry/log.ts'
 import { createMetrics, type Metrics } from '../server/telemetry/metrics.ts'
 import { apiOf, created, send } from './http.ts'
+import { patient } from './server-process.ts'
 
 export { send, type Answer, type ApiAnswer } from './http.ts'
 
@@ -46,6 +47,7 @@ export async function startTestApp(options: TestAppOptions): Promise<TestApp> {
     PORT: '0',
     HOST: '127.0.0.1',
     LOG_LEVEL: process.env['QL_TEST_LOG'] ?? 'silent',
+    ...patient,
     ...options.env,
   })
   const log = createLog(config, process.stdout)

@@ -10,7 +10,7 @@ let hand: Postgres
 beforeAll(async () => {
   const databaseUrl = await freshDatabase()
   // A statement that waits for a lock waits until the lock is gone.
-  app = await startTestApp({ databaseUrl, env: { API_DB_TIMEOUT_MS: '10000' } })
+  app = await startTestApp({ databaseUrl })
   hand = handInPsql(databaseUrl)
 })
 

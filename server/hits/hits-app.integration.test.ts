@@ -7,7 +7,7 @@ import { newTenant } from '../../testing/http.ts'
 import { freshDatabase, freshRedis, proxied, startPostgresServer, waitFor, type FaultProxy } from '../../testing/services.ts' // prettier-ignore
 
 /** What is answered is the claim, not how soon a busy machine has it. */
-const patient = { DB_TIMEOUT_MS: '2000', REDIS_TIMEOUT_MS: '1000' }
+const patient = { REDIS_TIMEOUT_MS: '1000' }
 const url = 'https://example.org/'
 const isTrusted = async (app: TestApp): Promise<boolean> => (await app.metric('quicklink_trust_age_seconds')) < 0.5
 const hits = async (app: TestApp, code: string) => (await app.api('GET', `/links/${code}/hits`)).body

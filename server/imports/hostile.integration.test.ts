@@ -18,7 +18,7 @@ beforeAll(async () => {
   const tiers = { standard: { links: 10, lifeDays: 30, monthlyHits: 5, createsPerHour: 1 } }
   app = await startTestApp({
     databaseUrl,
-    env: { IMPORT_MAX_MB: '1', TIERS: JSON.stringify(tiers), API_DB_TIMEOUT_MS: '10000', DB_TIMEOUT_MS: '5000' },
+    env: { IMPORT_MAX_MB: '1', TIERS: JSON.stringify(tiers) },
   })
   sql = handInPsql(databaseUrl)
 })

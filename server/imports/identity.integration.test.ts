@@ -12,7 +12,7 @@ const same = (link: Shown): Shown =>
   Object.fromEntries(Object.entries(link).filter(([name]) => !differs.includes(name)))
 
 it('an export, imported when its links are gone, gives the same export', searches, async () => {
-  const app = await startTestApp({ databaseUrl: await freshDatabase(), env: { API_DB_TIMEOUT_MS: '10000' } })
+  const app = await startTestApp({ databaseUrl: await freshDatabase() })
   let n = 0
   const text = fc
     .string({ unit: 'grapheme', minLength: 1, maxLength: 20 })

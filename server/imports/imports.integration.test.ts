@@ -14,7 +14,7 @@ beforeAll(async () => {
   const databaseUrl = await freshDatabase()
   app = await startTestApp({
     databaseUrl,
-    env: { PUBLIC_URL: 'https://ql.test', API_DB_TIMEOUT_MS: '10000', DB_TIMEOUT_MS: '5000' },
+    env: { PUBLIC_URL: 'https://ql.test' },
   })
   sql = handInPsql(databaseUrl)
 })

@@ -48,7 +48,6 @@ it('killed in the middle, again and again, it makes each link once', async () =>
   const server = await startServer({
     DATABASE_URL: databaseUrl,
     REDIS_URL: await freshRedis(),
-    API_DB_TIMEOUT_MS: '10000',
   })
   const state = await begin(server)
   for (const least of [1, 3000, 6000]) {

@@ -1,5 +1,6 @@
 // The API of links as its rows in Postgres show it, and while Postgres is away. What needs no look behind it is in contract/.
 import { beforeAll, describe, expect, test, vi } from 'vitest'
+import { hurried } from '../../testing/server-process.ts'
 import { startTestApp, type ApiAnswer, type TestApp } from '../../testing/app.ts'
 import { newTenant } from '../../testing/http.ts'
 import { freshDatabase, handInPsql, proxied, type FaultProxy } from '../../testing/services.ts'
@@ -15,7 +16,7 @@ beforeAll(async () => {
   const databaseUrl = await freshDatabase()
   const through = await proxied(databaseUrl)
   proxy = through.proxy
-  app = await startTestApp({ databaseUrl: through.url })
+  app = await startTestApp({ databaseUrl: through.url, env: { API_DB_TIMEOUT_MS: hurried.API_DB_TIMEOUT_MS } })
   db = handInPsql(databaseUrl)
 })
 

@@ -12,7 +12,7 @@ beforeAll(async () => {
   const databaseUrl = await freshDatabase()
   const through = await proxied(databaseUrl)
   proxy = through.proxy
-  app = await startTestApp({ databaseUrl: through.url, env: { API_DB_TIMEOUT_MS: '10000' } })
+  app = await startTestApp({ databaseUrl: through.url })
   hand = handInPsql(databaseUrl)
 })
 

@@ -18,7 +18,7 @@ async function behindProxy(target: string): Promise<string> {
 beforeAll(async () => {
   const databaseUrl = await behindProxy(await freshDatabase())
   const redisUrl = await behindProxy(await freshRedis())
-  app = await startTestApp({ databaseUrl, redisUrl, env: { REDIS_TIMEOUT_MS: '1000', DB_TIMEOUT_MS: '1000' } })
+  app = await startTestApp({ databaseUrl, redisUrl, env: { REDIS_TIMEOUT_MS: '1000' } })
 })
 
 /** The fewest of some: a machine that is busy makes it more, never less. */

@@ -19,7 +19,7 @@ beforeAll(async () => {
   const databaseUrl = await freshDatabase()
   const redisUrl = await freshRedis()
   // A machine that is busy with other tests is not a Postgres that does not answer.
-  app = await startTestApp({ databaseUrl, redisUrl, env: { DB_TIMEOUT_MS: '1000', REDIS_TIMEOUT_MS: '1000' } })
+  app = await startTestApp({ databaseUrl, redisUrl, env: { REDIS_TIMEOUT_MS: '1000' } })
   redis = await connectRedis(redisUrl)
   hand = handInPsql(adminUrlOf(databaseUrl))
 })

@@ -32,7 +32,8 @@ test('every night one of all replicas syncs every tenant with a quota', async ()
     for (const { synced } of replicas) synced.length = 0
     const done = await Promise.all(replicas.map(({ nightly }) => nightly()))
     expect(done.filter(Boolean)).toHaveLength(1)
-    expect(replicas.flatMap(({ synced }) => synced)).toEqual(['acme', 'bigger'])
+    // Each tenant once. Another replica may take over between two tenants.
+    expect(replicas.flatMap(({ synced }) => synced).sort()).toEqual(['acme', 'bigger'])
     expect(await replicas[0]?.nightly()).toBe(false)
     await db.query(`update quota_nights set synced_at = synced_at - interval '1 day'`)
   }
