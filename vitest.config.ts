@@ -29,9 +29,8 @@ export default defineConfig({
           exclude: everywhere,
           setupFiles: ['testing/end-with-run.ts'],
           globalSetup: ['testing/global-setup.ts'],
-          // Servers, databases and load share the machine: more files at once would measure each other. Three were tried, and
-          // answered 503 to each other on two cores.
-          maxWorkers: 2,
+          // Half of the time is waiting, so that two cores have work for four. Tests of deadlines allow for it.
+          maxWorkers: 4,
           // Against what hangs, not a claim: a busy machine takes its time.
           testTimeout: 120_000,
           hookTimeout: 120_000,

@@ -24,7 +24,7 @@ export interface BootResult extends Salt {
  */
 export function boot(config: BootConfig, log: Lines, goneBack?: string): Promise<BootResult> {
   const onInfo = (message: string): void => log.info({}, message)
-  return withDatabaseLock({ url: config.databaseUrl, connectMs: limits.dbConnectMs, onInfo }, async (sql) => {
+  return withDatabaseLock({ url: config.databaseUrl, connectMs: limits.bootConnectMs, onInfo }, async (sql) => {
     const highWater = await readHighWater(config.dataDir)
     const adoption = await adoptDatabase(sql, { highWater, goneBack })
     if (adoption === 'restored')

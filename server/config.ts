@@ -388,6 +388,8 @@ export const limits = {
   exportStepMs: 30_000,
   /** Milliseconds to open a Postgres connection before trying anew. */
   dbConnectMs: 500,
+  /** The same at the start, when nobody waits for a redirect yet. */
+  bootConnectMs: 5000,
   /** Milliseconds between look-ups of a link that tier 1 could answer by itself: Redis keeps what is asked for. */
   askEveryMs: 1000,
   /** By then it is looked up at its next visit; by chance before, so that many are not looked up together. */

@@ -8,6 +8,7 @@ import { afterAll } from 'vitest'
 import { hasEnded } from '../embedded/daemon.ts'
 import { freePort } from '../embedded/process.ts'
 import { dieWithMe } from '../embedded/temporary.ts'
+import { compileCache } from './global-setup.ts'
 import { apiOf, send, type Answer } from './http.ts'
 import { waitFor } from '../embedded/wait.ts'
 
@@ -61,7 +62,7 @@ export async function spawnServer(env: Record<string, string>, manner: Manner = 
   const outputFile = join(dataDir, 'output')
   const file = stdout === 'file' ? openSync(outputFile, 'a') : undefined
   const child = spawn(process.execPath, [program], {
-    env: { PATH: process.env['PATH'], ...own, WORKERS: '1', ...patient, ...env },
+    env: { PATH: process.env['PATH'], NODE_COMPILE_CACHE: compileCache, ...own, WORKERS: '1', ...patient, ...env },
     // A group of its own, so that all of it can be killed at once.
     detached: true,
     stdio: ['ignore', file ?? (typeof stdout === 'number' ? stdout : 'pipe'), 'pipe'],

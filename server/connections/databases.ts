@@ -24,7 +24,8 @@ export function openDatabases(config: Config, onError: (error: Error) => void) {
       url: config.databaseUrl,
       name: `quicklink-${name}`,
       maxConnections: poolSizes[name],
-      connectMs: limits.dbConnectMs,
+      // Whoever may wait longer for an answer may wait as long for a connection.
+      connectMs: Math.max(limits.dbConnectMs, queryMs),
       queryMs,
       onlyIndexes,
       onError,
