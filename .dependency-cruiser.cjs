@@ -109,7 +109,7 @@ module.exports = {
     door('pino-pretty', '^server/telemetry/'),
     door(
       'express',
-      '^server/((redirect|links|tenants|sessions|api|imports)/|coherence/api\\.ts$|(quotas|hits)/(api|open)\\.ts$)',
+      '^server/((redirect|links|tenants|sessions|oidc|api|imports)/|coherence/api\\.ts$|(quotas|hits)/(api|open)\\.ts$)',
     ),
     door(
       'lru-cache',
@@ -123,6 +123,7 @@ module.exports = {
     door('qr', '^server/redirect/qr'),
     door('negotiator', '^server/redirect/rules'),
     door('proxy-addr', '^server/rates/client-address'),
+    door('openid-client', '^server/oidc/provider'),
     door('cookie', '^server/sessions/cookie'),
   ],
   options: {

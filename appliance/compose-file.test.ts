@@ -152,12 +152,20 @@ test('what is for drills comes by its profile alone, and by the file that only d
 })
 
 test('every setting of the server is handed on, but for secrets and what the appliance decides', () => {
-  const decided = ['HOST', 'DATABASE_URL', 'REDIS_URL', 'REDIS_SENTINELS', 'REDIS_SENTINEL_NAME', 'REDIS_PASSWORD', 'OWNER_KEY', 'CODE_SALT', 'LOG_FILE'] // prettier-ignore
+  const decided = ['HOST', 'DATABASE_URL', 'REDIS_URL', 'REDIS_SENTINELS', 'REDIS_SENTINEL_NAME', 'REDIS_PASSWORD', 'OWNER_KEY', 'CODE_SALT', 'OIDC_CLIENT_SECRET', 'LOG_FILE'] // prettier-ignore
   const known = Object.keys(settings).map(envName).filter((name) => !decided.includes(name)) // prettier-ignore
   const given = Object.keys(compose.services['quicklink']?.environment ?? {}).filter(
     (name) => known.includes(name) || !name.endsWith('_FILE'),
   )
   expect(given.toSorted()).toEqual(known.toSorted())
+})
+
+test('the secret of the identity provider is a file that the container sees, and in no environment', () => {
+  const { environment, volumes } = compose.services['quicklink'] as Service
+  expect(environment).not.toHaveProperty('OIDC_CLIENT_SECRET')
+  const at = String(environment?.['OIDC_CLIENT_SECRET_FILE'])
+  expect(volumes).toContain(`\${OIDC_CLIENT_SECRET_FILE:-./docker/no-secret}:${at}:ro`)
+  expect(read('docker/no-secret')).toBe('')
 })
 
 test('the server has the time that it needs for a clean stop', () => {

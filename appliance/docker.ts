@@ -10,7 +10,17 @@ import { writeForContainer } from '../embedded/receiver.ts'
 import { compose, composed, docker, idsOf, inService } from './compose.ts'
 
 /** The compose file decides these; a value from outside would contradict it. */
-const ours = ['DATABASE_URL', 'REDIS_URL', 'REDIS_SENTINELS', 'OWNER_KEY', 'CODE_SALT', 'DATA_DIR', 'OPS_PORT', 'HOST']
+const ours = [
+  'DATABASE_URL',
+  'REDIS_URL',
+  'REDIS_SENTINELS',
+  'OWNER_KEY',
+  'CODE_SALT',
+  'OIDC_CLIENT_SECRET',
+  'DATA_DIR',
+  'OPS_PORT',
+  'HOST',
+]
 
 export async function up(places: Places, env: NodeJS.ProcessEnv, say: Say): Promise<void> {
   const given = ours.filter((name) => env[name])

@@ -23,7 +23,7 @@ export interface Told {
   readonly remembered: Readonly<Record<string, string>>
 }
 
-const secrets = new Set(['OWNER_KEY', 'CODE_SALT', 'DATABASE_URL', 'REDIS_URL', 'REDIS_PASSWORD'])
+const secrets = new Set(['OWNER_KEY', 'CODE_SALT', 'DATABASE_URL', 'REDIS_URL', 'REDIS_PASSWORD', 'OIDC_CLIENT_SECRET'])
 /** The address of a webhook lets whoever has it write there. It is kept all the same, or the next start would tell nobody. */
 const isHidden = (name: string): boolean => secrets.has(name) || name === 'ALERT_WEBHOOK_URL'
 /** `make up` finds what was remembered there. */

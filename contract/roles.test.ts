@@ -5,7 +5,7 @@ import { operations } from '../testing/operations.ts'
 import { fresh, problem, quickLink, target, type QuickLink, type Tenant } from './quicklink.ts'
 
 const table: Readonly<Record<Role | 'nothing', readonly string[]>> = {
-  nothing: ['POST /session', 'POST /invitation'],
+  nothing: ['GET /sign-in', 'POST /session', 'POST /invitation'],
   viewer: [
     'GET /links',
     'GET /links/export',

@@ -36,6 +36,7 @@ import { createExports } from './links/export.ts'
 import { createLeash } from './links/search.ts'
 import type { App, AppDeps } from './processes/worker.ts'
 import { memberRoutes } from './members/api.ts'
+import { oidcPages } from './oidc/pages.ts'
 import { createGuard } from './passwords/guard.ts'
 import { Hasher } from './passwords/hasher.ts'
 import { createAbsentCodes } from './rates/absent-codes.ts'
@@ -309,6 +310,12 @@ async function compose(config: Config, deps: AppDeps, acquired: AsyncDisposableS
       onTooMany,
       onRefused: (address) => strangers.warn({ address }, 'somebody tried to sign in with a key that does not work'),
     })
+    const pages = oidcPages(config, {
+      sql,
+      sessions,
+      onRefused: (why) => strangers.warn(why, 'somebody was not let in by the identity provider'),
+      onUnable: (why) => troubles.warn(why, 'nobody can sign in by the identity provider'),
+    })
     const members = memberRoutes({ sql, makeLink: sessions.makeLink })
     api.router.use(
       apiRouter(config, {
@@ -317,6 +324,7 @@ async function compose(config: Config, deps: AppDeps, acquired: AsyncDisposableS
         authenticate,
         sessions,
         answers,
+        pages,
         routes: [
           ...links,
           ...imports.routes,

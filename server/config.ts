@@ -4,6 +4,7 @@
 import { readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { z } from 'zod'
+import { groupPlacesSchema } from './oidc/roles.ts'
 import { addressesSchema, trustProxySchema } from './rates/addresses.ts'
 import { tiersSchema } from './tenants/tiers.ts'
 import { timeZoneSchema } from './visits/time-zone.ts'
@@ -50,6 +51,13 @@ const url = (protocols: readonly string[], fallback: string | undefined, why: st
     fallback,
     why,
   )
+
+const isIssuer = (value: string): boolean => {
+  if (!URL.canParse(value)) return false
+  const { protocol, hostname, search, hash } = new URL(value)
+  const isHere = /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname)
+  return (protocol === 'https:' || (protocol === 'http:' && isHere)) && search === '' && hash === ''
+}
 
 const hosts = (why: string): Setting<{ host: string; port: number }[]> =>
   setting(
@@ -163,6 +171,34 @@ export const settings = {
   visitsDaysMonths: whole(24, 1, 240, 'months that they are kept by the day, and visitors at all'),
   visitsMonthsYears: whole(0, 0, 100, 'years that they are kept by the month; 0: for ever'),
   dynamicTtl: oneOf(['on', 'off'], 'off', 'lifetimes by traffic and change frequency'),
+  oidcIssuer: setting(
+    z
+      .string()
+      .refine(isIssuer, 'must be a URL that begins with https:// (http:// only on this machine), and has no ? or #'),
+    undefined,
+    'the identity provider that people sign in by (OpenID Connect)',
+  ),
+  oidcClientId: text(undefined, 'what QuickLink is called there'),
+  oidcClientSecret: text(undefined, 'how it proves that'),
+  oidcScopes: setting(
+    z
+      .string()
+      .regex(/^openid( [\x21\x23-\x5b\x5d-\x7e]+)*$/, 'must begin with openid, and have one space between words'),
+    'openid profile',
+    'what is asked for of who signs in; some providers want `groups`, too',
+  ),
+  oidcGroupsClaim: setting(
+    z
+      .string()
+      .min(1)
+      .refine(
+        (claim) => !['email', 'name', 'nickname', 'preferred_username'].includes(claim),
+        'must be a claim that nobody chooses for himself: who may change his own would choose his role',
+      ),
+    'groups',
+    'the claim that has the groups of who signs in',
+  ),
+  oidcRoles: setting(groupPlacesSchema, undefined, 'who is let in, as what: group=tenant:role,…; the first that fits'),
   trustProxy: setting(trustProxySchema, 'off', 'which hops may set X-Forwarded-*: off, a number of hops, or addresses'),
   tiers: setting(tiersSchema, '{}', 'JSON that overrides what the tiers standard and plus allow'),
   logLevel: oneOf(['debug', 'info', 'warn', 'error', 'silent'], 'info', 'how much is logged'),
@@ -173,14 +209,23 @@ type Settings = typeof settings
 type ValueOf<K extends keyof Settings> = z.output<Settings[K]['schema']>
 /** Settings that may stay unset; `loadConfig` fills the others that have no fallback from what is known. */
 type Optional =
-  | 'rootUrl' | 'redisUrl' | 'redisSentinels' | 'redisSentinelName' | 'redisPassword' | 'ownerKey' | 'codeSalt' | 'geoipFile' | 'logFile' // prettier-ignore
+  | 'rootUrl' | 'redisUrl' | 'redisSentinels' | 'redisSentinelName' | 'redisPassword' | 'ownerKey' | 'codeSalt' | 'geoipFile' | 'logFile'
+  | 'oidcIssuer' | 'oidcClientId' | 'oidcClientSecret' | 'oidcRoles' // prettier-ignore
 
 export type Config = { readonly [K in Exclude<keyof Settings, Optional>]: ValueOf<K> } & {
   readonly [K in Optional]: ValueOf<K> | undefined
 }
 
 /** May also be given as NAME_FILE, so that a secret need not stand in the environment. */
-export const fileSettings = ['ownerKey', 'codeSalt', 'databaseUrl', 'redisUrl', 'redisPassword', 'tiers'] as const
+export const fileSettings = [
+  'ownerKey',
+  'codeSalt',
+  'databaseUrl',
+  'redisUrl',
+  'redisPassword',
+  'oidcClientSecret',
+  'tiers',
+] as const
 
 export const envName = (key: string): string => key.replace(/[A-Z]/g, (c) => `_${c}`).toUpperCase()
 
@@ -191,7 +236,8 @@ function readValue(env: NodeJS.ProcessEnv, key: string): string | undefined {
   if (!file || !(fileSettings as readonly string[]).includes(key)) return value
   if (value !== undefined) throw new ConfigError(`${name} and ${name}_FILE are both set: remove one of them.`)
   try {
-    return readFileSync(file, 'utf8').trim()
+    // The file that stands for none is empty.
+    return readFileSync(file, 'utf8').trim() || undefined
   } catch (error) {
     throw new ConfigError(
       `${name}_FILE names ${file}, which cannot be read (${(error as NodeJS.ErrnoException).code}).`,
@@ -245,6 +291,10 @@ function refuseContradictions(config: Config): void {
     [config.trustMs < 2 * config.relayIntervalMs, 'TRUST_MS must be at least twice RELAY_INTERVAL_MS, or Redis would be distrusted between two passes.'],
     [changeSeen(config).withinMs > promisedMs, 'TRUST_MS and LOCAL_CACHE_TTL_MS together must not exceed 1000: a change must be seen within a second.'],
     [config.apiDbTimeoutMs < config.dbTimeoutMs, 'API_DB_TIMEOUT_MS must not be shorter than DB_TIMEOUT_MS.'],
+    [!config.oidcIssuer && !!(config.oidcClientId ?? config.oidcRoles), 'OIDC_ISSUER is missing: set it to the URL of the identity provider, or remove the other OIDC_… settings.'],
+    [!!config.oidcIssuer && !config.oidcClientId, 'OIDC_CLIENT_ID is missing: OIDC_ISSUER needs the id that the identity provider has given QuickLink.'],
+    [!!config.oidcIssuer && !config.oidcClientSecret, 'OIDC_CLIENT_SECRET is missing: put what the identity provider has given QuickLink into a file, and name it in OIDC_CLIENT_SECRET_FILE.'],
+    [!!config.oidcIssuer && !config.oidcRoles, 'OIDC_ROLES is missing: without it nobody is let in. Say which group is which role, like OIDC_ROLES=staff=acme:editor.'],
     [config.port !== 0 && config.port === config.opsPort, 'PORT and OPS_PORT must differ.'],
   ] // prettier-ignore
   for (const [broken, sentence] of rules) if (broken) throw new ConfigError(sentence)
@@ -436,6 +486,20 @@ export const limits = {
   /** Days that an invitation is good for; minutes of the link that signs the owner in. */
   invitationDays: 7,
   signInLinkMinutes: 5,
+  /** Milliseconds of one answer of an identity provider, and bytes of it; hours that what it says of itself is kept. */
+  oidcMs: 5000,
+  oidcBytes: 262_144,
+  oidcMetadataHours: 1,
+  /** Sign-ins that are asked of it at once, per process. */
+  oidcUnderWay: 32,
+  /** Minutes for the way there and back, with what is typed there; characters of where it ends. */
+  oidcMinutes: 10,
+  returnTo: 1024,
+  /** Characters of a person's number there (the standard's bound), and of a name; groups of a log line, and characters of each. */
+  oidcSubject: 255,
+  memberName: 200,
+  oidcLoggedGroups: 20,
+  oidcLoggedGroup: 64,
   /** Members of a tenant: a list has all of them. */
   membersPerTenant: 1000,
   /** Characters of a link's token, with room: a longer one is none of ours. */

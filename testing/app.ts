@@ -34,6 +34,8 @@ interface TestAppOptions {
   readonly booted?: boolean
   /** The key of an earlier app on the same database. */
   readonly key?: string
+  /** In place of standard output. */
+  readonly logTo?: NodeJS.WritableStream
 }
 
 export async function startTestApp(options: TestAppOptions): Promise<TestApp> {
@@ -50,7 +52,7 @@ export async function startTestApp(options: TestAppOptions): Promise<TestApp> {
     ...patient,
     ...options.env,
   })
-  const log = createLog(config, process.stdout)
+  const log = createLog(config, options.logTo ?? process.stdout)
   const metrics = createMetrics()
   const booted =
     options.booted === false ? new Promise<never>(() => undefined) : Promise.resolve(await boot(config, log))

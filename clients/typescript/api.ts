@@ -607,6 +607,26 @@ export interface paths {
     patch?: never
     trace?: never
   }
+  '/sign-in': {
+    parameters: {
+      query?: never
+      header?: never
+      path?: never
+      cookie?: never
+    }
+    /**
+     * How one can sign in
+     * @description Needs no key.
+     */
+    get: operations['readSignIn']
+    put?: never
+    post?: never
+    delete?: never
+    options?: never
+    head?: never
+    patch?: never
+    trace?: never
+  }
   '/sign-in-links': {
     parameters: {
       query?: never
@@ -1877,6 +1897,26 @@ export interface components {
          */
         usedAt: string
       }[]
+    }
+    SignInWays: {
+      /**
+       * @description By `POST /session`.
+       * @constant
+       */
+      key: true
+      /**
+       * @description By an identity provider: a browser is led to `start`, with `returnTo`, a path under `/console` where it ends; null: not here.
+       * @example {
+       *       "issuer": "https://id.example.org",
+       *       "start": "/api/v1/sign-in/oidc"
+       *     }
+       */
+      oidc: {
+        issuer: string
+        start: string
+      } | null
+      /** @description Whether a browser may: not by plain http, but on this very machine. */
+      safe: boolean
     }
     Stats: {
       /** @description There were at least so many visitors: not every visit was looked at. */
@@ -6897,6 +6937,91 @@ export interface operations {
           'application/problem+json': components['schemas']['Problem'] & {
             /** @enum {unknown} */
             code?: 'not_found'
+          }
+        }
+      }
+      /** @description `rate_limited`: Too many requests. */
+      429: {
+        headers: {
+          RateLimit: components['headers']['RateLimit']
+          'RateLimit-Policy': components['headers']['RateLimit-Policy']
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'rate_limited'
+          }
+        }
+      }
+      /** @description `internal`: Something went wrong. */
+      500: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'internal'
+          }
+        }
+      }
+      /** @description `unavailable`: Temporarily unavailable. */
+      503: {
+        headers: {
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'unavailable'
+          }
+        }
+      }
+    }
+  }
+  readSignIn: {
+    parameters: {
+      query?: never
+      header?: never
+      path?: never
+      cookie?: never
+    }
+    requestBody?: never
+    responses: {
+      /** @description The ways. */
+      200: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/json': components['schemas']['SignInWays']
+        }
+      }
+      /** @description `invalid`: The request is not valid. */
+      400: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'invalid'
+          }
+        }
+      }
+      /** @description `unauthorized`: A valid API key is needed. */
+      401: {
+        headers: {
+          'WWW-Authenticate': components['headers']['WWW-Authenticate']
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'unauthorized'
           }
         }
       }

@@ -32,11 +32,13 @@ interface ApiDeps {
   readonly sessions: Pick<Sessions, 'cookie' | 'callerOf'>
   /** Those that are not yet sent. */
   readonly answers: Pick<Answers, 'begin'>
+  /** What a browser is led to, and no client asks for. */
+  readonly pages: Router
   readonly routes: readonly Route[]
 }
 
 export function apiRouter({ trustProxy }: Pick<Config, 'trustProxy'>, deps: ApiDeps): Router {
-  const { sql, log, answers, routes } = deps
+  const { sql, log, answers, pages, routes } = deps
   const router = Router({ caseSensitive: true })
   router.use(descriptionRouter(routes.map(({ operation }) => operation)))
   router.use((_request, _response, next) => {
@@ -49,6 +51,7 @@ export function apiRouter({ trustProxy }: Pick<Config, 'trustProxy'>, deps: ApiD
     response.locals['address'] = () => subscriberOf(whole())
     next()
   })
+  router.use(pages)
   for (const route of routes) {
     if (route.operation.needs === 'nothing')
       router.route(route.operation.path)[route.operation.method](...handlersOf(route))

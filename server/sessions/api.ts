@@ -33,7 +33,8 @@ export interface Sessions {
   readonly routes: readonly Route[]
 }
 
-export function openSessions({ publicUrl }: Pick<Config, 'publicUrl'>, deps: SessionsDeps): Sessions {
+export function openSessions(config: Pick<Config, 'publicUrl' | 'oidcIssuer'>, deps: SessionsDeps): Sessions {
+  const { publicUrl, oidcIssuer: issuer } = config
   const { sql, onTooMany } = deps
   const cookie = sessionCookie(publicUrl)
   const signIn = createSignIn(sql, cookie, onTooMany)
@@ -45,14 +46,18 @@ export function openSessions({ publicUrl }: Pick<Config, 'publicUrl'>, deps: Ses
     nowMs: () => performance.now(),
   })
   const opened = { cookie, signIn, makeLink, callerOf }
-  return { ...opened, routes: sessionRoutes({ ...deps, ...opened }) }
+  return { ...opened, routes: sessionRoutes({ ...deps, ...opened, issuer }) }
 }
 
-type RoutesDeps = Omit<SessionsDeps, 'onTooMany'> & Omit<Sessions, 'routes' | 'callerOf'>
+type RoutesDeps = Omit<SessionsDeps, 'onTooMany'> &
+  Omit<Sessions, 'routes' | 'callerOf'> & {
+    /** Of the identity provider, where there is one. */
+    readonly issuer: string | undefined
+  }
 
 export const sessionRoutes = (deps: RoutesDeps): Route[] => [...ofSignIn(deps), ...ofSessions(deps)]
 
-const ofSignIn = ({ sql, cookie, signIn, makeLink, authenticate, onRefused }: RoutesDeps): Route[] => {
+const ofSignIn = ({ sql, cookie, signIn, makeLink, authenticate, onRefused, issuer }: RoutesDeps): Route[] => {
   /** Tells the log of what was refused, and the caller what to do. */
   const told = async <T>(address: () => string, work: () => Promise<T>, detail?: string): Promise<T> => {
     try {
@@ -64,6 +69,10 @@ const ofSignIn = ({ sql, cookie, signIn, makeLink, authenticate, onRefused }: Ro
     }
   }
   return [
+    route(operations.readSignIn, () => {
+      const oidc = issuer === undefined ? null : { issuer, start: oidcStart }
+      return Promise.resolve({ body: { key: true as const, oidc, safe: cookie.mayBe } })
+    }),
     route(operations.signIn, async ({ body, request, address, origin }) => {
       cookie.refuseWhereUnsafe()
       cookie.refuseOtherSites(request)
@@ -124,6 +133,9 @@ const ofSessions = ({ sql, cookie }: RoutesDeps): Route[] => [
     throw new QuickLinkError('not_found', `There is no session ${id} of this account.`)
   }),
 ]
+
+/** See server/oidc/. */
+const oidcStart = '/api/v1/sign-in/oidc'
 
 const noKey = 'This key does not work: it is mistyped, or has ended.'
 

@@ -9,20 +9,26 @@ export function sessionCookie(publicUrl: string) {
   const { protocol, hostname, origin } = new URL(publicUrl)
   const isSecure = protocol === 'https:'
   const mayBe = isSecure || loopback.test(hostname)
-  // A browser takes a name that begins so only over TLS, for this host alone, and from no other one: nobody can plant it.
-  const name = isSecure ? '__Host-quicklink' : 'quicklink-session'
-  const written = (value: string, maxAge: number): string =>
-    stringifySetCookie({ name, value, path: '/', httpOnly: true, secure: isSecure, sameSite: 'lax', maxAge })
+  const jar = (name: string) => {
+    const written = (value: string, maxAge: number): string =>
+      stringifySetCookie({ name, value, path: '/', httpOnly: true, secure: isSecure, sameSite: 'lax', maxAge })
+    return {
+      /** What a browser sends with it; undefined: nothing. */
+      read(request: Pick<Request, 'headers'>): string | undefined {
+        const header = request.headers.cookie
+        return mayBe && header !== undefined ? parseCookie(header)[name] : undefined
+      },
+      write: (value: string, hours: number): string => written(value, hours * 3600),
+      remove: (): string => written('', 0),
+    }
+  }
   return {
+    // A browser takes a name that begins so only over TLS, for this host alone, and from no other one: nobody can plant it.
+    ...jar(isSecure ? '__Host-quicklink' : 'quicklink-session'),
+    /** What a browser takes along to an identity provider, and has to bring back. */
+    trip: jar(isSecure ? '__Host-quicklink-trip' : 'quicklink-trip'),
     /** Whether a browser may be given one here. */
     mayBe,
-    /** What a browser sends with it; undefined: nothing. */
-    read(request: Pick<Request, 'headers'>): string | undefined {
-      const header = request.headers.cookie
-      return mayBe && header !== undefined ? parseCookie(header)[name] : undefined
-    },
-    write: (token: string, hours: number): string => written(token, hours * 3600),
-    remove: (): string => written('', 0),
     /** No cookie travels where others can read it. */
     refuseWhereUnsafe(): void {
       if (mayBe) return

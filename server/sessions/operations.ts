@@ -46,6 +46,33 @@ const session = z
 const listed = z.object({ ...times, current: z.boolean().meta({ description: 'It asks for this list.' }) })
 export type SessionShown = z.input<typeof session>
 
+export const readSignIn = operation({
+  id: 'readSignIn',
+  method: 'get',
+  path: '/sign-in',
+  group: 'Sessions',
+  needs: 'nothing',
+  summary: 'How one can sign in',
+  answer: {
+    status: 200,
+    what: 'The ways.',
+    schema: z
+      .object({
+        key: z.literal(true).meta({ description: 'By `POST /session`.' }),
+        oidc: z
+          .object({ issuer: z.string(), start: z.string() })
+          .nullable()
+          .meta({
+            description:
+              'By an identity provider: a browser is led to `start`, with `returnTo`, a path under `/console` where it ends; null: not here.',
+            examples: [{ issuer: 'https://id.example.org', start: '/api/v1/sign-in/oidc' }],
+          }),
+        safe: z.boolean().meta({ description: 'Whether a browser may: not by plain http, but on this very machine.' }),
+      })
+      .meta({ id: 'SignInWays' }),
+  },
+})
+
 export const signIn = operation({
   id: 'signIn',
   method: 'post',
