@@ -120,13 +120,13 @@ test.each(['id_token', 'userinfo'] as const)(
       'no-store',
     ])
     expect(await whoIs(one)).toMatchObject({ tenant: 'acme', role: 'editor', kind: 'member', name: 'Ada' })
-    const [{ hours } = { hours: 0 }] = (await withSql(databaseUrl, (sql) =>
+    const [{ hours } = { hours: '' }] = (await withSql(databaseUrl, (sql) =>
       sql.query(
         `select extract(epoch from s.ends_at - s.created_at) / 3600 as hours from sessions s join members m on m.id = s.member_id
          where m.subject = $1`,
         [one.sub],
       ),
-    )) as unknown as { hours: number }[]
+    )) as unknown as { hours: string }[]
     expect(Number(hours)).toBeCloseTo(limits.sessionOidcHours, 1)
     // Nothing of the way is left in the browser but the session.
     expect(one.cookies()).toMatch(/^__Host-quicklink=qs_[\w-]+$/)

@@ -39,7 +39,7 @@ export function openProvider(terms: Terms, nowMs: () => number = () => performan
     const found = await client.discovery(new URL(issuer), clientId, undefined, client.None(), {
       timeout: limits.oidcMs / 1000,
       [client.customFetch]: boundedFetch,
-      execute: isPlain ? [client.allowInsecureRequests] : [],
+      execute: isPlain ? [allowPlain] : [],
     })
     const server = found.serverMetadata()
     known = { server, untilMs: nowMs() + limits.oidcMetadataHours * 3_600_000 }
@@ -60,7 +60,7 @@ export function openProvider(terms: Terms, nowMs: () => number = () => performan
     const config = new client.Configuration(server, clientId, undefined, proof(clientSecret))
     config.timeout = limits.oidcMs / 1000
     config[client.customFetch] = boundedFetch
-    if (isPlain) client.allowInsecureRequests(config)
+    if (isPlain) allowPlain(config)
     client.enableNonRepudiationChecks(config)
     return config
   }
@@ -100,6 +100,12 @@ export function openProvider(terms: Terms, nowMs: () => number = () => performan
       return { ...more, ...claims }
     },
   }
+}
+
+/** On this machine only: see `OIDC_ISSUER`. */
+const allowPlain = (config: client.Configuration): void => {
+  // eslint-disable-next-line @typescript-eslint/no-deprecated -- so that it stands out
+  client.allowInsecureRequests(config)
 }
 
 /** Another state, nonce or issuer, or an ID token that is too old. */
