@@ -18,11 +18,13 @@ export interface At {
   readonly server: ServerProcess
   /** As the browser has it: PUBLIC_URL. */
   readonly url: string
+  readonly databaseUrl: string
 }
 
 export async function quickLink(env: Record<string, string> = {}): Promise<At> {
-  const server = await startServer({ DATABASE_URL: await freshDatabase(), REDIS_URL: await freshRedis(), ...env })
-  return { server, url: server.url.replace('127.0.0.1', 'localhost') }
+  const databaseUrl = env['DATABASE_URL'] ?? (await freshDatabase())
+  const server = await startServer({ REDIS_URL: await freshRedis(), ...env, DATABASE_URL: databaseUrl })
+  return { server, databaseUrl, url: server.url.replace('127.0.0.1', 'localhost') }
 }
 
 export const sizes = { phone: { width: 320, height: 640 }, desk: { width: 1280, height: 800 } } as const

@@ -1,7 +1,9 @@
 // How often a link was followed, day by day: as bars, and as a table for who wants the numbers.
 import { useQuery } from '@tanstack/react-query'
+import { Link as To } from 'wouter'
 import { answerOf, api, linkKey, named, type Link } from '../api.ts'
 import { Failed, Loading, Panel } from '../parts/page.tsx'
+import { statsOf } from '../stats/query.ts'
 import { useFormats, useWords } from '../words/words.tsx'
 
 const days = 30
@@ -40,6 +42,7 @@ export function ClicksPanel({ link }: { readonly link: Link }) {
     >
       {clicks.isPending && <Loading />}
       {clicks.isError && <Failed error={clicks.error} onRetry={() => void clicks.refetch()} />}
+      <To to={statsOf({ code: link.code, domain: link.domain })}>{words.clicks.more}</To>
       {clicks.data?.total === 0 && <p className="about">{words.clicks.none}</p>}
       {clicks.data !== undefined && clicks.data.total > 0 && (
         <>

@@ -5,6 +5,7 @@ import { Button } from 'react-aria-components/Button'
 import type { Link } from '../api.ts'
 import { Field } from '../parts/fields.tsx'
 import { Panel } from '../parts/page.tsx'
+import { saveFile } from '../parts/save-file.ts'
 import { useWords } from '../words/words.tsx'
 
 interface Drawing {
@@ -25,13 +26,6 @@ function drawingOf(text: string, margin: number): Drawing {
     path: squares.map(([x, y]) => `M${x} ${y}h1v1h-1z`).join(''),
     squares,
   }
-}
-
-function save(blob: Blob, name: string): void {
-  const url = URL.createObjectURL(blob)
-  const anchor = Object.assign(document.createElement('a'), { href: url, download: name })
-  anchor.click()
-  setTimeout(() => URL.revokeObjectURL(url), 10_000)
 }
 
 const svgOf = ({ side, path }: Drawing, size: number): string =>
@@ -82,13 +76,15 @@ export default function QrPanel({ link: { shortUrl, code } }: { readonly link: L
           <div className="row">
             <Button
               className="button small"
-              onPress={() => save(new Blob([svgOf(drawing, pixels)], { type: 'image/svg+xml' }), `${code}.svg`)}
+              onPress={() => saveFile(new Blob([svgOf(drawing, pixels)], { type: 'image/svg+xml' }), `${code}.svg`)}
             >
               SVG
             </Button>
             <Button
               className="button small"
-              onPress={() => paint(drawing, pixels).toBlob((blob) => blob && save(blob, `${code}.png`), 'image/png')}
+              onPress={() =>
+                paint(drawing, pixels).toBlob((blob) => blob && saveFile(blob, `${code}.png`), 'image/png')
+              }
             >
               PNG
             </Button>

@@ -7,6 +7,7 @@ import { answerOf, api, done, problemOf, type Schemas } from '../api.ts'
 import { Above } from '../parts/dialog.tsx'
 import { Choice, Field, OnOff } from '../parts/fields.tsx'
 import { Failed, Loading, Page, Panel, sentenceOf } from '../parts/page.tsx'
+import { statsOf } from '../stats/query.ts'
 import { toast } from '../parts/toasts.tsx'
 import { useWords } from '../words/words.tsx'
 import { KeysPanel } from './keys-panel.tsx'
@@ -21,7 +22,15 @@ export default function TenantPage({ id }: { readonly id: string }) {
     queryFn: () => answerOf(api.GET('/tenants/{id}', { params: { path: { id } } })),
   })
   return (
-    <Page title={tenant.data?.name ?? id} lead={<To to={`/?tenant=${id}`}>{words.tenants.itsLinks}</To>}>
+    <Page
+      title={tenant.data?.name ?? id}
+      lead={
+        <>
+          <To to={`/?tenant=${id}`}>{words.tenants.itsLinks}</To> ·{' '}
+          <To to={statsOf({ tenant: id })}>{words.shell.stats}</To>
+        </>
+      }
+    >
       {tenant.isPending && <Loading />}
       {tenant.isError && <Failed error={tenant.error} onRetry={() => void tenant.refetch()} />}
       {tenant.data && (

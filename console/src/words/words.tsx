@@ -47,6 +47,12 @@ export function Speech({ children }: { readonly children: ReactNode }) {
 export const useSpeech = (): Speaking => useContext(Spoken)
 export const useWords = (): Words => useContext(Spoken).words
 
+/** What one page says: its words come with the page, not with the first load. */
+export const catalogue =
+  <W,>(all: Readonly<Record<Language, W>>) =>
+  (): W =>
+    all[useSpeech().language]
+
 /** Times and numbers, as the language writes them, in the browser's time zone. */
 export function useFormats() {
   const { language } = useSpeech()
@@ -55,9 +61,18 @@ export function useFormats() {
   const day = new Intl.DateTimeFormat(locale, { dateStyle: 'medium' })
   const time = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'short' })
   const count = new Intl.NumberFormat(locale)
+  const kB = new Intl.NumberFormat(locale, { style: 'unit', unit: 'kilobyte' })
+  const MB = new Intl.NumberFormat(locale, { style: 'unit', unit: 'megabyte', maximumFractionDigits: 1 })
+  const ms = new Intl.NumberFormat(locale, { style: 'unit', unit: 'millisecond' })
+  const s = new Intl.NumberFormat(locale, { style: 'unit', unit: 'second', maximumFractionDigits: 1 })
+  const share = new Intl.NumberFormat(locale, { style: 'percent', maximumFractionDigits: 1 })
   return {
+    locale,
     day: (at: string): string => day.format(new Date(at)),
     time: (at: string): string => time.format(new Date(at)),
     count: (n: number): string => count.format(n),
+    bytes: (n: number): string => (n < 1_000_000 ? kB.format(Math.ceil(n / 1000)) : MB.format(n / 1_000_000)),
+    seconds: (n: number): string => (n < 1 ? ms.format(Math.ceil(1000 * n)) : s.format(n)),
+    share: (n: number): string => share.format(n),
   }
 }
