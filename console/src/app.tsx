@@ -12,6 +12,8 @@ import { SignIn } from './pages/sign-in.tsx'
 
 const LinkPage = lazy(() => import('./link/link-page.tsx'))
 const NewLink = lazy(() => import('./link/new-link.tsx'))
+const StatsPage = lazy(() => import('./stats/stats.tsx'))
+const Imports = lazy(() => import('./imports/imports.tsx'))
 const Account = lazy(() => import('./pages/account.tsx'))
 const Keys = lazy(() => import('./pages/keys.tsx'))
 const Tenants = lazy(() => import('./pages/tenants.tsx'))
@@ -56,6 +58,14 @@ const Pages = () => (
       </For>
     </Route>
     <Route path="/links/:code">{({ code }) => <LinkPage code={code} />}</Route>
+    <Route path="/stats">
+      <StatsPage />
+    </Route>
+    <Route path="/imports">
+      <For role="editor">
+        <Imports />
+      </For>
+    </Route>
     <Route path="/account">
       <Account />
     </Route>

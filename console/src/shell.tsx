@@ -14,6 +14,8 @@ import { useWords } from './words/words.tsx'
 
 const places = [
   { to: '/', name: 'links', role: 'viewer' },
+  { to: '/stats', name: 'stats', role: 'viewer' },
+  { to: '/imports', name: 'imports', role: 'editor' },
   { to: '/keys', name: 'keys', role: 'admin' },
   { to: '/tenants', name: 'tenants', role: 'owner' },
   { to: '/domains', name: 'domains', role: 'owner' },

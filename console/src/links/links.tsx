@@ -2,11 +2,15 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { Button } from 'react-aria-components/Button'
 import { answerOf, api } from '../api.ts'
+import { Link as To } from 'wouter'
 import { Empty, Failed, Loading, Page } from '../parts/page.tsx'
+import { statsOf } from '../stats/query.ts'
 import { useMe } from '../session.tsx'
 import { useWords } from '../words/words.tsx'
+import { Export } from './export.tsx'
 import { Filters } from './filters.tsx'
 import { askedOf, useListQuery } from './query.ts'
+import { SelectionBar, useSelection } from './selection.tsx'
 import { Shorten } from './shorten.tsx'
 import { Table } from './table.tsx'
 
@@ -21,13 +25,19 @@ export function Links() {
     placeholderData: keepPreviousData,
   })
   const isFiltered = Object.keys(query.filters).length > 0
+  const selection = useSelection(page.data?.items ?? [])
   const hasNone = page.data?.items.length === 0
   // Where there is none at all there is nothing to look for.
   const isNew = hasNone && !isFiltered && query.cursor === undefined
   return (
-    <Page title={words.links.title}>
+    <Page title={words.links.title} actions={!isNew && <Export query={query} />}>
       {may('editor') && <Shorten />}
       {!isNew && <Filters query={query} change={change} />}
+      {query.filters.tag !== undefined && (
+        <To to={statsOf({ tag: query.filters.tag, tenant: query.filters.tenant })}>
+          {words.filters.statsOfTag(query.filters.tag)}
+        </To>
+      )}
       {page.isPending && <Loading />}
       {page.isError && <Failed error={page.error} onRetry={() => void page.refetch()} />}
       {isNew && (
@@ -50,7 +60,13 @@ export function Links() {
       )}
       {page.data && !hasNone && (
         <div className={page.isPlaceholderData ? 'stale' : undefined} aria-busy={page.isPlaceholderData}>
-          <Table links={page.data.items} columns={query.columns} onTag={(tag) => change({ tag })} />
+          <Table
+            links={page.data.items}
+            columns={query.columns}
+            onTag={(tag) => change({ tag })}
+            selection={may('editor') ? selection : undefined}
+          />
+          <SelectionBar selection={selection} />
           <nav className="pages" aria-label={words.links.pages}>
             {query.cursor !== undefined && (
               <Button className="button" onPress={() => change({ cursor: undefined })}>

@@ -11,6 +11,7 @@ import { toast } from '../parts/toasts.tsx'
 import { useMe } from '../session.tsx'
 import { useFormats, useWords } from '../words/words.tsx'
 import type { Column } from './query.ts'
+import { keyOf, type Selection } from './selection.tsx'
 import { useRemove } from './remove.tsx'
 import { pathOfLink } from './shorten.tsx'
 import { shortOf, useLinkWrites } from './use-link-writes.ts'
@@ -19,14 +20,29 @@ interface TableProps {
   readonly links: readonly Link[]
   readonly columns: readonly Column[]
   readonly onTag: (tag: string) => void
+  /** undefined: there is nothing that could be done to them. */
+  readonly selection: Selection | undefined
 }
 
-export function Table({ links, columns, onTag }: TableProps) {
+export function Table({ links, columns, onTag, selection }: TableProps) {
   const words = useWords()
   return (
     <table role="table" className="links" aria-label={words.links.title}>
       <thead role="rowgroup">
         <tr role="row">
+          {selection && (
+            <th role="columnheader" scope="col" className="choose">
+              <input
+                type="checkbox"
+                aria-label={words.bulk.chooseAll}
+                checked={selection.all}
+                ref={(box) => {
+                  if (box) box.indeterminate = selection.some && !selection.all
+                }}
+                onChange={selection.toggleAll}
+              />
+            </th>
+          )}
           <th role="columnheader" scope="col">
             {words.columns.link}
           </th>
@@ -42,18 +58,30 @@ export function Table({ links, columns, onTag }: TableProps) {
       </thead>
       <tbody role="rowgroup">
         {links.map((link) => (
-          <Row key={`${link.domain ?? ''}/${link.code}`} link={link} columns={columns} onTag={onTag} />
+          <Row key={keyOf(link)} link={link} columns={columns} onTag={onTag} selection={selection} />
         ))}
       </tbody>
     </table>
   )
 }
 
-function Row({ link, columns, onTag }: { readonly link: Link } & Pick<TableProps, 'columns' | 'onTag'>) {
+function Row({ link, columns, onTag, selection }: { readonly link: Link } & Omit<TableProps, 'links'>) {
   const words = useWords()
   const { tenant } = useMe()
   return (
     <tr role="row" data-state={link.state}>
+      {selection && (
+        <td role="cell" className="choose">
+          <input
+            type="checkbox"
+            aria-label={words.bulk.choose(shortOf(link))}
+            checked={selection.has(link)}
+            // A click comes from the space bar, too; with Shift it is from the last one to this one.
+            onClick={({ shiftKey }) => selection.toggle(link, shiftKey)}
+            readOnly
+          />
+        </td>
+      )}
       <td role="cell" className="what">
         <div className="short">
           <To to={pathOfLink(link)}>{shortOf(link)}</To>

@@ -1,6 +1,8 @@
 // Small drawings of lines, in the colour of the text. They say nothing that a word beside them does not say.
 const paths = {
   links: 'M9.5 14.5l5-5M11 6.5l1.2-1.2a4.2 4.2 0 0 1 6 6L17 12.5M13 17.5l-1.2 1.2a4.2 4.2 0 0 1-6-6L7 11.5',
+  stats: 'M4 20h16M6.500 16v-5M12 16V5M17.500 16V9',
+  imports: 'M12 4v11M7 10.500l5 5 5-5M4 20h16',
   keys: 'M14.5 9.5h.01M12 12l-8 8h4v-3h3v-3h2M16 3a5 5 0 1 1-2.6 9.3L12 12l-.3-1.4A5 5 0 0 1 16 3z',
   tenants:
     'M9 11a3.5 3.5 0 1 0 0-7 3.5 3.5 0 0 0 0 7zM2.5 20a6.5 6.5 0 0 1 13 0M16 4.5a3.5 3.5 0 0 1 0 6M18 14a6.5 6.5 0 0 1 3.5 6',

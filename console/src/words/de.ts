@@ -47,6 +47,8 @@ export const de: Words = {
     skip: 'Zur Seite springen',
     pages: 'Seiten',
     links: 'Links',
+    stats: 'Statistik',
+    imports: 'Import',
     keys: 'Schlüssel',
     tenants: 'Mandanten',
     domains: 'Domains',
@@ -91,6 +93,28 @@ export const de: Words = {
     deleteAsk: (link) => `${link} löschen?`,
     deleteForGood: 'Das lässt sich nicht zurücknehmen: Er hat ein Passwort oder gehört einem anderen Mandanten.',
   },
+  bulk: {
+    label: 'Was mit den ausgewählten Links geschieht',
+    choose: (link) => `${link} auswählen`,
+    chooseAll: 'Alle dieser Seite auswählen',
+    chosen: (n) => (n === 1 ? '1 Link ausgewählt' : `${n} Links ausgewählt`),
+    clear: 'Keinen auswählen',
+    tag: 'Tags geben',
+    tagTitle: (n) => (n === 1 ? 'Tags für 1 Link' : `Tags für ${n} Links`),
+    untag: 'Tag entfernen',
+    changed: (n) => (n === 1 ? '1 Link ist geändert' : `${n} Links sind geändert`),
+    takenBack: (n) => (n === 1 ? '1 Link ist wieder wie vorher' : `${n} Links sind wieder wie vorher`),
+    deleted: (n) => (n === 1 ? '1 Link ist gelöscht' : `${n} Links sind gelöscht`),
+    restored: (n) =>
+      n === 1 ? '1 Link ist wieder da; er zählt von vorn' : `${n} Links sind wieder da; sie zählen von vorn`,
+    refused: (n, why) => `Bei ${n} nicht: ${why}`,
+    deleteAsk: (n) => `${n} Links löschen?`,
+    deleteForGood:
+      'Manche haben ein Passwort oder gehören einem anderen Mandanten: Das lässt sich nicht rückgängig machen.',
+    export: 'Exportieren',
+    exportAbout: 'Alle Links, die zu Suche und Filtern passen.',
+    exports: { csv: 'Als CSV, für Tabellen', ndjson: 'Als NDJSON, für Programme' },
+  },
   filters: {
     search: 'Links suchen',
     state: 'Zustand',
@@ -106,6 +130,7 @@ export const de: Words = {
     tenant: 'Mandant',
     remove: 'Diesen Filter entfernen',
     onlyTag: (tag) => `Nur Links mit dem Tag ${tag}`,
+    statsOfTag: (tag) => `Statistik von ${tag}`,
     onlyCreator: (name) => `Nur Links von ${name}`,
   },
   columns: {
@@ -205,6 +230,7 @@ export const de: Words = {
     none: 'Noch niemand. Klicks stehen wenige Sekunden später hier.',
     table: 'Als Tabelle',
     day: 'Tag',
+    more: 'Die ganze Statistik',
     picture: (days, most) => `Klicks der letzten ${days} Tage, höchstens ${most} an einem Tag`,
   },
   qr: {

@@ -1,0 +1,116 @@
+// What is done to several links at once, by one request for each domain that they are of. It says how many it was done to, why not to the others, and
+// takes back what it has done, where that can be.
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { answerOf, api, problemOf, type Link, type Schemas } from '../api.ts'
+import { sentenceOf } from '../parts/page.tsx'
+import { toast } from '../parts/toasts.tsx'
+import { useWords } from '../words/words.tsx'
+import { remake } from './use-link-writes.ts'
+
+type Change = Schemas['BulkChange']
+
+interface Outcome {
+  readonly done: readonly Link[]
+  /** Why not, in the words of the server. */
+  readonly refused: readonly string[]
+}
+
+interface Result {
+  readonly status: number
+  readonly problem?: { readonly detail: string }
+}
+type Asker = (links: readonly Link[], query: { readonly domain?: string }) => Promise<readonly Result[]>
+
+async function ofEachDomain(links: readonly Link[], ask: Asker): Promise<Outcome> {
+  const done: Link[] = []
+  const refused: string[] = []
+  for (const [domain, those] of Map.groupBy(links, (link) => link.domain)) {
+    const results = await ask(those, domain === null ? {} : { domain })
+    for (const [n, { status, problem }] of results.entries()) {
+      const link = those[n]
+      if (link && status < 300) done.push(link)
+      else refused.push(problem?.detail ?? '')
+    }
+  }
+  return { done, refused }
+}
+
+const changeAll = (links: readonly Link[], change: Change): Promise<Outcome> =>
+  ofEachDomain(links, async (those, query) => {
+    const body = { codes: those.map(({ code }) => code), change }
+    return (await answerOf(api.PATCH('/links/bulk', { params: { query }, body }))).results
+  })
+
+const removeAll = (links: readonly Link[]): Promise<Outcome> =>
+  ofEachDomain(links, async (those, query) => {
+    const body = { codes: those.map(({ code }) => code) }
+    return (await answerOf(api.DELETE('/links/bulk', { params: { query }, body }))).results
+  })
+
+/** A tenant gets back the codes that it has deleted. */
+const remakeAll = async (links: readonly Link[]): Promise<Outcome> => {
+  const { results } = await answerOf(api.POST('/links/bulk', { body: { links: links.flatMap((link) => remake(link) ?? []) } })) // prettier-ignore
+  return {
+    done: links.filter((_, n) => (results[n]?.status ?? 500) < 300),
+    refused: results.flatMap(({ problem }) => problem?.detail ?? []),
+  }
+}
+
+interface Step {
+  readonly act: () => Promise<Outcome>
+  readonly say: (n: number) => string
+  /** Of those that it was done to. */
+  readonly undo?: (done: readonly Link[]) => Step | undefined
+}
+
+export function useBulk(tenant: string, onDone: () => void) {
+  const words = useWords()
+  const queries = useQueryClient()
+  const onError = (error: unknown): void => toast({ kind: 'bad', text: sentenceOf(problemOf(error), words) })
+  // By a promise, not by a mutation: who takes something back may be on another page by then.
+  const run = async ({ act, say, undo }: Step): Promise<void> => {
+    const { done, refused } = await act()
+    const back = done.length > 0 ? undo?.(done) : undefined
+    const actions = back ? [{ label: words.undo, act: () => void run(back).catch(onError) }] : []
+    if (done.length > 0) toast({ text: say(done.length), actions })
+    if (refused.length > 0) toast({ kind: 'bad', text: words.bulk.refused(refused.length, refused[0] ?? '') })
+    await queries.invalidateQueries({ queryKey: ['links'] })
+    await queries.invalidateQueries({ queryKey: ['link'] })
+    await queries.invalidateQueries({ queryKey: ['tags'] })
+  }
+  const doing = useMutation({ mutationFn: run, onSuccess: onDone, onError })
+  const change = (links: readonly Link[], body: Change, back: Change): void =>
+    doing.mutate({
+      act: () => changeAll(links, body),
+      say: words.bulk.changed,
+      undo: (done) => ({ act: () => changeAll(done, back), say: words.bulk.takenBack }),
+    })
+  return {
+    isPending: doing.isPending,
+    // Only those that it is new to: what is taken back is what was done.
+    tag: (links: readonly Link[], tags: readonly string[]): void => {
+      const fresh = links.filter((link) => !tags.every((tag) => link.tags.includes(tag)))
+      if (fresh.length > 0) change(fresh, { addTags: [...tags] }, { removeTags: [...tags] })
+      else onDone()
+    },
+    untag: (links: readonly Link[], tag: string): void =>
+      change(links.filter(({ tags }) => tags.includes(tag)), { removeTags: [tag] }, { addTags: [tag] }), // prettier-ignore
+    setEnabled: (links: readonly Link[], enabled: boolean): void => {
+      const others = links.filter((link) => link.enabled !== enabled)
+      if (others.length > 0) change(others, { enabled }, { enabled: !enabled })
+      else onDone()
+    },
+    remove: (links: readonly Link[]): void =>
+      doing.mutate({
+        act: () => removeAll(links),
+        say: words.bulk.deleted,
+        undo: (done) => {
+          const back = done.filter((link) => link.tenant === tenant && remake(link) !== undefined)
+          return back.length === 0 ? undefined : { act: () => remakeAll(back), say: words.bulk.restored }
+        },
+      }),
+    /** All of it: by whom, and of what, nobody has to ask. */
+    canRemake: (links: readonly Link[]): boolean =>
+      links.every((link) => link.tenant === tenant && remake(link) !== undefined),
+  }
+}
