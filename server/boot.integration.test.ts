@@ -13,7 +13,7 @@ import { isUnavailable, type Postgres } from './connections/postgres.ts'
 import { laterReserved } from './link.ts'
 import { rotateSalt } from './links/salt.ts'
 import { hashKey } from './tenants/keys.ts'
-import { adminUrlOf, freshDatabase } from '../testing/services.ts'
+import { adminUrlOf, freshDatabase, waitFor } from '../testing/services.ts'
 
 let databaseUrl: string
 let dataDir: string
@@ -87,6 +87,27 @@ describe('migrations', () => {
     expect(await db.query(`select url from links where code = 'Console'`)).toEqual([{ url: 'https://example.org/' }])
     const migrations = ['0009_windows.sql', '0012_in_bulk.sql'].map((file) => readFileSync(join(dir, file), 'utf8'))
     for (const word of laterReserved) expect(migrations.join('\n')).toContain(`'${word}'`)
+  })
+
+  test('wait for a table that somebody reads, and nobody waits behind them', async () => {
+    await start()
+    await db.query(`delete from ql_migrations where name >= '0026'`)
+    await db.query('alter table tags drop column links')
+    await db.query('drop table tag_changes')
+    await db.query('drop function ql_count_tags cascade')
+    const migrating = await db.transaction(async (reader) => {
+      await reader.query('select from tags')
+      const starting = start()
+      await waitFor(() => logged.some((line) => line.includes('waits for a table')), { deadlineMs: 20_000 })
+      // A migration that kept its place in the queue would keep this one behind it until the first reader has ended.
+      await db.transaction(async (other) => {
+        await other.query(`set local lock_timeout = '2s'`)
+        await other.query('select from tags')
+      })
+      return { starting }
+    })
+    await migrating.starting
+    expect(await db.query(`select from ql_migrations where name >= '0026'`)).not.toEqual([])
   })
 
   test('that fail leave nothing behind, and are no reason to try again', async () => {

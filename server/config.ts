@@ -378,6 +378,8 @@ export const limits = {
   importRecord: 131_072,
   /** Columns of its table: ten times what any shortener writes. */
   importColumns: 200,
+  /** Levels of lists and objects in one of its rows: three times what a link with rules has. */
+  importDepth: 16,
   /** Bytes of it that are read at a time: about a millisecond, then others are served. */
   importPiece: 8192,
   /** Rows that are worked off in one transaction, and characters of them: a few dozen milliseconds, and a few passes' worth of changes. */
@@ -403,6 +405,8 @@ export const limits = {
   /** Times that a part fails for a reason of ours until its import does; and milliseconds between two tries at most. */
   importTries: 5,
   importRetryMs: 5000,
+  /** Times that Postgres does not finish a part within importStepMs: a quarter of an hour of nothing else. */
+  importSlowTries: 50,
   /** Warnings of an import that its answer lists. */
   importWarnings: 100,
   /** Answers of the API that are asked for and not yet sent, per process and of one tenant: what nobody reads is memory. */

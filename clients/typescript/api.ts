@@ -1578,7 +1578,7 @@ export interface components {
     }
     LinksMade: {
       results: {
-        /** @description It is made. */
+        /** @description It is made; with `onExisting=return`, status 200: it was there. */
         link?: components['schemas']['Link']
         /** @description Why nothing was done. */
         problem?: components['schemas']['Problem']
@@ -4954,7 +4954,10 @@ export interface operations {
   }
   createLinks: {
     parameters: {
-      query?: never
+      query?: {
+        /** @description With `return`, the newest plain link of the tenant to this URL is answered, if there is one, as it is: enabled, on this domain, with the tier's own end and hits, and nothing else that says when or where it leads. Two requests at the same moment may make two. */
+        onExisting?: 'return'
+      }
       header?: {
         /** @description Makes it safe to repeat the request. Another body under the same key is 409. */
         'Idempotency-Key'?: string

@@ -24,7 +24,7 @@ export interface Announcer {
 interface AnnounceDeps {
   readonly learn: (code: Code, known: Known, vouched: boolean) => void
   /** The same, of interest only if the code is held. */
-  readonly amend: (code: Code, known: Known) => unknown
+  readonly amend: (code: Code, known: Known, vouched: boolean) => unknown
   readonly vouching: Vouching
   readonly cache: SharedCache
   readonly breaker: Breaker
@@ -49,8 +49,8 @@ export function createAnnouncer(deps: AnnounceDeps): Announcer {
       passSoon()
       if (cache.ready) publish(code).catch(() => undefined)
     },
-    async announceAll(entries, { cursor }) {
-      for (const { code, known } of entries) amend(code, known)
+    async announceAll(entries, { passes, cursor }) {
+      for (const { code, known } of entries) amend(code, known, vouching.noneSince(passes))
       const mend = async (asOf: string): Promise<void> => {
         for (let at = 0; at < entries.length; at += limits.passChunk) {
           if (!cache.ready) throw new Error('Redis is not connected')
@@ -77,8 +77,8 @@ export const announceLocally = ({
     learn(code, known, vouching.noneSince(passes))
     return Promise.resolve()
   },
-  announceAll(entries) {
-    for (const { code, known } of entries) amend(code, known)
+  announceAll(entries, { passes }) {
+    for (const { code, known } of entries) amend(code, known, vouching.noneSince(passes))
     return Promise.resolve()
   },
 })

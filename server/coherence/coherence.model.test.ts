@@ -35,6 +35,7 @@ const change = fc.record({
     'rollback',
     'gone',
     'bulk',
+    'many',
   ),
 })
 const outage = fc.record({
@@ -138,6 +139,23 @@ const overtaking = fc
   .map(({ atMs, which, index, afterMs }) => [
     { ...at(index), which, atMs, what: 'pushOut' },
     { ...byProcess(index), which, atMs, what: 'update' },
+    { ...byProcess((index + 1) % 3), which, atMs: atMs + afterMs, what: 'disable' },
+    { ...at(index), which, atMs: atMs + 1400, what: 'read' },
+    { ...byHand, which, atMs: atMs + 1450, what: 'enable' },
+  ])
+/** The same of one who writes many, and has the state before, which a reader has asked for meanwhile. */
+const overtakingMany = fc
+  .record({
+    atMs: fc.integer({ min: 200, max: runMs - 1500 }),
+    which: pick,
+    index: fc.integer({ min: 0, max: 3 }),
+    afterMs: fc.integer({ min: 2, max: 20 }),
+    askedMs: fc.integer({ min: 1, max: 8 }),
+  })
+  .map(({ atMs, which, index, afterMs, askedMs }) => [
+    { ...at(index), which, atMs, what: 'pushOut' },
+    { ...at(index), which, atMs: atMs + afterMs - askedMs, what: 'read' },
+    { ...byProcess(index), which, atMs, openMs: afterMs, what: 'many' },
     { ...byProcess((index + 1) % 3), which, atMs: atMs + afterMs, what: 'disable' },
     { ...at(index), which, atMs: atMs + 1400, what: 'read' },
     { ...byHand, which, atMs: atMs + 1450, what: 'enable' },
@@ -264,6 +282,8 @@ describe('coherence, as a model', () => {
     ['the version drawn under the lock', { earlyVersion: true }, only(crowded)],
     ['the count of passes during a look-up', { vouchAnyLookup: true }, only(crossing)],
     ['the count of passes during a change', { vouchAnyChange: true }, only(overtaking), 7],
+    ['the count of passes during a change of many', { vouchAnyChangeOfMany: true }, only(overtakingMany)],
+    ['what a change of many tells its own process', { manyAreNotTold: true }, only(changes('many'))],
     ['the cursor that has to stand in Redis', { vouchAnyCursor: true }, only(replacement)],
     ['the news that has yet to land in Redis', { vouchBeforeLanding: true }, only(betweenHearingAndWriting), 9],
     ['the doubt in a Redis that is not trusted', { vouchUntrusted: true }, only(believed)],

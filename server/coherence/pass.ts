@@ -17,7 +17,7 @@ import type { Vouching } from './vouching.ts'
 
 export interface LocalCopies {
   /** Newer news of a code that may be held; never takes the place of anything newer. True: it was news. */
-  amend(code: Code, known: Known): boolean
+  amend(code: Code, known: Known, vouched?: boolean): boolean
   /** What is held of it has changed. */
   expire(code: Code): void
   /** Anything that is held may have changed. */

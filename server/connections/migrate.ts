@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { runner } from 'node-pg-migrate'
 import type pg from 'pg'
 import { pause } from './deadline.ts'
-import { inSession, sqlOf, type Sql } from './postgres.ts'
+import { inSession, sqlOf, sqlState, type Sql } from './postgres.ts'
 
 export interface DatabaseLockOptions {
   readonly url: string
@@ -18,6 +18,15 @@ const lockStepMs = 5000
 const lockRetryMs = 100
 /** A migration of a large table takes its time; a server that is gone without a word must still be noticed. */
 const longestStepMs = 15 * 60_000
+
+/**
+ * Milliseconds that a migration waits for a table. Whoever asks for the table after it waits behind it, also where the one before only
+ * reads, as an export does or a dump: so it gives way before a redirect's time is over, and tries again.
+ */
+const tableWaitMs = 80
+const tableRetryMs = 500
+/** Between two lines that say so. */
+const tableTellMs = 10_000
 
 /** Migrates, then runs `work` in a transaction, both while no other process does. */
 export function withDatabaseLock<T>(options: DatabaseLockOptions, work: (sql: Sql) => Promise<T>): Promise<T> {
@@ -45,22 +54,47 @@ async function takeLock(client: pg.Client): Promise<void> {
   }
 }
 
+/** Each migration is a transaction of its own: what one has locked is free before the next one begins. */
 async function migrate(client: pg.Client, onInfo: (message: string) => void): Promise<void> {
-  const quiet = (): void => undefined
   // What a migration has found that a person should know.
   const onNotice = ({ severity, message }: { severity?: string | undefined; message?: string | undefined }): void => {
     if (severity === 'WARNING' && message !== undefined) onInfo(message)
   }
   client.on('notice', onNotice)
-  const applied = await runner({
-    dbClient: client,
-    dir: migrations,
-    direction: 'up',
-    migrationsTable: 'ql_migrations',
-    schema: 'public',
-    singleTransaction: true,
-    noLock: true,
-    logger: { debug: quiet, info: quiet, warn: onInfo, error: onInfo },
-  })
-  for (const { name } of applied) onInfo(`migrated the database: ${name}`)
+  await client.query(`set lock_timeout = ${tableWaitMs}`)
+  const endMs = performance.now() + longestStepMs
+  for (let toldMs = -Infinity; !(await migrated(client, onInfo, performance.now() < endMs));) {
+    if (performance.now() - toldMs > tableTellMs) {
+      toldMs = performance.now()
+      onInfo(
+        'a migration waits for a table that somebody else uses, for instance an export or a dump; it is tried again',
+      )
+    }
+    await pause(tableRetryMs)
+  }
+  await client.query('set lock_timeout = 0')
 }
+
+/** False: somebody has a table that the next one needs, and it may be tried again. Those before it stay. */
+async function migrated(client: pg.Client, onInfo: (message: string) => void, mayTryAgain: boolean): Promise<boolean> {
+  const quiet = (): void => undefined
+  try {
+    const applied = await runner({
+      dbClient: client,
+      dir: migrations,
+      direction: 'up',
+      migrationsTable: 'ql_migrations',
+      schema: 'public',
+      singleTransaction: false,
+      noLock: true,
+      logger: { debug: quiet, info: quiet, warn: onInfo, error: quiet },
+    })
+    for (const { name } of applied) onInfo(`migrated the database: ${name}`)
+    return true
+  } catch (error) {
+    if (!mayTryAgain || sqlState(error) !== lockNotAvailable) throw error
+    await client.query('rollback')
+    return false
+  }
+}
+const lockNotAvailable = '55P03'

@@ -5,7 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { limits } from '../config.ts'
 import { isUnavailable, sqlState, type Postgres, type Sql } from '../connections/postgres.ts'
 import { LookAgain, Overtaken, workPart, type Job, type Outcome, type PartDeps } from './part.ts'
-import { finishImport, nextImport, nextPart, noteOutcome, noteTry } from './progress.ts'
+import { finishImport, nextImport, nextPart, noteOutcome, noteTry, ourFault, tookTooLong } from './progress.ts'
 
 export interface JobDeps extends PartDeps {
   /** To look whether there is anything to do. */
@@ -53,10 +53,11 @@ export function startImporter(deps: JobDeps, everyMs: number = limits.importLook
       return await db.transaction((sql) => workNext(sql, deps, tried))
     } catch (error) {
       if (error instanceof LookAgain) await deps.preparation.prepare()
+      else if (sqlState(error) === tooSlow && tried.job) await noteTry(db, tried.job.id, tookTooLong)
       else if (mayPass(error)) await pause(limits.importRetryMs * Math.random(), undefined, { signal }).catch(() => undefined)
       else {
         deps.onTrouble(error, 'a part of an import failed')
-        if (tried.job) await noteTry(db, tried.job.id)
+        if (tried.job) await noteTry(db, tried.job.id, ourFault)
       }
       return true
     }
@@ -86,6 +87,9 @@ export function startImporter(deps: JobDeps, everyMs: number = limits.importLook
     },
   }
 }
+
+/** SQLSTATE of a statement that reached its deadline: another try may do, and others should not wait for it. */
+const tooSlow = '57014'
 
 /** Of Postgres, or of who was faster: another try may do. */
 const mayPass = (error: unknown): boolean =>

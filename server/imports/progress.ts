@@ -41,13 +41,27 @@ export async function finishImport(sql: Sql, id: string, failure: string | null)
   ])
 }
 
-const ourFault = 'The server could not go on, and its log says why. What was made before it stays.'
+/** Why a part fails, as its tenant is told when it has failed often enough. */
+interface Failure {
+  readonly most: number
+  readonly sentence: string
+}
 
-/** After a part has failed by our doing: not for ever. */
-export async function noteTry(sql: Sql, id: string): Promise<void> {
+export const ourFault: Failure = {
+  most: limits.importTries,
+  sentence: 'The server could not go on, and its log says why. What was made before it stays.',
+}
+export const tookTooLong: Failure = {
+  most: limits.importSlowTries,
+  sentence:
+    'The database took too long for the next rows, again and again. What was made before them stays: import the file again later.',
+}
+
+/** After a part has failed: not for ever, and those of others come first. */
+export async function noteTry(sql: Sql, id: string, { most, sentence }: Failure): Promise<void> {
   const [row] = await sql.query<{ tries: number }>(
     'update imports set tries = tries + 1, worked_at = clock_timestamp() where id = $1 returning tries',
     [id],
   )
-  if ((row?.tries ?? 0) >= limits.importTries) await finishImport(sql, id, ourFault)
+  if ((row?.tries ?? 0) >= most) await finishImport(sql, id, sentence)
 }

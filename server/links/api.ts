@@ -30,7 +30,8 @@ import * as operations from './operations.ts'
 import { listLinks } from './list.ts'
 import type { Leash } from './search.ts'
 import { present, type LinkShown } from './shown.ts'
-import { findPlain, readLink, type LinkRow, type Scope } from './store.ts'
+import { findPlain, mustBePlain } from './reuse.ts'
+import { readLink, type LinkRow, type Scope } from './store.ts'
 import { deleteTag, keyOf, listTags, renameTag } from './tags.ts'
 
 export interface LinksApiDeps extends WriteDeps {
@@ -63,8 +64,7 @@ export function linkRoutes(deps: LinksApiDeps): Route[] {
       const key = idempotencyKey(request.get('Idempotency-Key'), password ? { ...body, password: true } : body)
       if (query.onExisting !== undefined) {
         mustBePlain(body)
-        const { lifeDays, monthlyHits } = terms
-        const there = await findPlain(db, { tenant, url: link.url, domain, lifeDays, monthlyHits })
+        const [there] = await findPlain(db, tenant, terms, [{ url: link.url, domain }])
         if (there) return { status: 200, ...made(shown(there)) }
       }
       const answer = await createLink(deps, {
@@ -135,13 +135,6 @@ export function linkRoutes(deps: LinksApiDeps): Route[] {
       }
     }),
   ]
-}
-
-/** What is said of how it redirects would be lost with a link that is there. */
-function mustBePlain(body: object): void {
-  const field = Object.keys(body).find((name) => !['url', 'domain', 'title', 'note', 'tags'].includes(name))
-  if (field === undefined) return
-  throw invalid(field, `${field} does not go with onExisting=return, which is for a plain link: leave one of them out.`)
 }
 
 /** Whoever changes a link, it is held to the terms of its own tenant. */

@@ -15,9 +15,11 @@ import { filtersOf } from './filters.ts'
 import { idempotencyKey } from './idempotency.ts'
 import { createSchema } from './input.ts'
 import { listLinks } from './list.ts'
+import { makeAll, mustBePlain, reuse } from './reuse.ts'
 import { Turns } from './search.ts'
 import { present, type LinkShown } from './shown.ts'
 import { ownHosts, scopeOf } from './api.ts'
+import type { Tier } from '../tenants/tiers.ts'
 import type { LinkRow } from './store.ts'
 
 const refusal = (error: QuickLinkError) => {
@@ -44,16 +46,19 @@ export function bulkRoutes(deps: LinksApiDeps): Route[] {
     result instanceof QuickLinkError ? refusal(result) : { status, link: shown(result) }
 
   return [
-    route(operations.createMany, ({ caller, by, body, request }) =>
+    route(operations.createMany, ({ caller, by, query: { onExisting }, body, request }) =>
       inTurn(caller, async () => {
-        const links = await readEach(deps, caller, body.links, request)
+        const { tenant } = caller
+        const terms = await tierOf(deps, tenant)
+        const asked = await readEach(deps, caller, terms, body.links, request, onExisting !== undefined)
         const key = idempotencyKey(request.get('Idempotency-Key'), { links: body.links.map(asAsked) })
+        const { toMake, whole } = onExisting === undefined ? makeAll(asked) : await reuse(deps.db, tenant, terms, asked)
         const results = await createLinks(deps, {
-          tenant: caller.tenant,
-          links,
+          tenant,
+          links: toMake,
           by,
           idempotencyKey: key,
-          present: (results) => results.map(shownAs(201)),
+          present: (made) => whole(made).map(({ row, isThere }) => shownAs(isThere ? 200 : 201)(row)),
           shown,
         })
         return { body: { results } }
@@ -96,10 +101,11 @@ function asAsked(link: unknown): unknown {
 async function readEach(
   deps: LinksApiDeps,
   caller: Caller,
+  terms: Tier,
   links: readonly unknown[],
   request: Request,
+  arePlain: boolean,
 ): Promise<(NewAsked | QuickLinkError)[]> {
-  const terms = await tierOf(deps, caller.tenant)
   const hosts = ownHosts(deps, request)
   const asked: (NewAsked | QuickLinkError)[] = []
   let passwords = 0
@@ -107,7 +113,9 @@ async function readEach(
     if (asked.length % limits.bulkStep === limits.bulkStep - 1)
       await new Promise<void>((resolve) => setImmediate(resolve))
     try {
-      const one = newLinkOf(deps, caller, terms, parse(createSchema, link, 'link', 'a field'), hosts)
+      const said = parse(createSchema, link, 'link', 'a field')
+      if (arePlain) mustBePlain(said)
+      const one = newLinkOf(deps, caller, terms, said, hosts)
       if (one.password !== undefined && ++passwords > limits.bulkPasswords) throw tooManyPasswords()
       asked.push(one)
     } catch (error) {

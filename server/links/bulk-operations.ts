@@ -4,7 +4,7 @@ import { domainQuery, mustBe, problemShown } from '../api/fields.ts'
 import { operation } from '../api/operation.ts'
 import { limits } from '../config.ts'
 import { exportSchema, filterSchema } from './filters.ts'
-import { bulkChangeSchema } from './input.ts'
+import { bulkChangeSchema, onExistingSchema } from './input.ts'
 import { linkShown } from './shown.ts'
 
 export const exportLinks = operation({
@@ -74,6 +74,7 @@ export const createMany = operation({
     `creates per hour and places of the tenant each takes what it would take alone; where the room ends, the rest is refused. At most ${limits.bulkPasswords} may have a password. ` +
     'With an `Idempotency-Key` the request may be repeated as a whole: if it has made a link, it gets the same answer for 24 hours.',
   headers: ['Idempotency-Key'],
+  query: onExistingSchema,
   body: {
     schema: z
       .strictObject({ links: listOf(eachLink, 'a list of links') }, mustBe('a JSON object'))
@@ -84,7 +85,9 @@ export const createMany = operation({
   answer: {
     status: 200,
     what: 'What came of each.',
-    schema: z.object({ results: z.array(result(201, 'It is made.')) }).meta({ id: 'LinksMade' }),
+    schema: z
+      .object({ results: z.array(result(201, 'It is made; with `onExisting=return`, status 200: it was there.')) })
+      .meta({ id: 'LinksMade' }),
   },
   problems: ['conflict', 'not_found'],
 })

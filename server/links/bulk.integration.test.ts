@@ -83,3 +83,36 @@ it('200: the links of a tenant that is not there are none, and no tag is made fo
   const answer = await app.api('PATCH', '/links/bulk', { filter: { tenant: 'nobody' }, change: { addTags: ['Sale'] } })
   expect([answer.status, answer.body['results']]).toEqual([200, []])
 })
+
+it('onExisting=return: each plain link that is there, or was made before it in the request, is answered in place of a new one', async () => {
+  const there = `${url}there`
+  const { body: old } = await app.api('POST', '/links', { url: there })
+  const ask = {
+    links: [
+      { url: there },
+      { url: `${url}new` },
+      { url: `${url}new` },
+      { url: there, permanent: true },
+      { url: 'nowhere' },
+    ],
+  }
+  const send = (query: string, headers = {}) => app.api('POST', `/links/bulk${query}`, ask, headers)
+  const told = ({ body }: Awaited<ReturnType<typeof send>>) =>
+    (body['results'] as { status: number; link?: { code: string } }[]).map(({ status, link }) => [status, link?.code])
+  const answer = await send('?onExisting=return', { 'Idempotency-Key': 'reuse' })
+  const made = told(answer)[1]?.[1]
+  expect(told(answer)).toEqual([
+    [200, old['code']],
+    [201, expect.any(String)],
+    [200, made],
+    [400, undefined],
+    [400, undefined],
+  ])
+  expect((await send('?onExisting=return', { 'Idempotency-Key': 'reuse' })).text).toBe(answer.text)
+  expect(told(await send('?onExisting=return')).slice(0, 3)).toEqual([
+    [200, old['code']],
+    [200, made],
+    [200, made],
+  ])
+  expect(told(await send('')).map(([status]) => status)).toEqual([201, 201, 201, 201, 400])
+})

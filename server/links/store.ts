@@ -182,34 +182,6 @@ export async function readLink(sql: Sql, code: Code, scope: Scope): Promise<Link
   return row
 }
 
-/** Of the terms that its tier gives to whoever asks for none. What an end lacks of a whole life is the time that a create takes. */
-export interface Plain {
-  readonly tenant: string
-  readonly url: string
-  readonly domain: string | null
-  readonly lifeDays: number | null
-  readonly monthlyHits: number | null
-}
-
-/** The newest link that leads there and does nothing else. */
-export async function findPlain(
-  sql: Sql,
-  { tenant, url, domain, lifeDays, monthlyHits }: Plain,
-): Promise<LinkRow | undefined> {
-  const [row] = await sql.query<LinkRow>(
-    `select ${columns} from ${withDetails}
-     where hashtextextended(links.url, 0) = hashtextextended($1, 0) and links.url = $1 and links.tenant = $2
-       and links.deleted_at is null and links.enabled and not links.permanent and not links.forward_query
-       and links.starts_at is null and links.expired_url is null and links.monthly_hits is not distinct from $3
-       and ($4::integer is null and links.expires_at is null
-         or links.expires_at > greatest(now(), links.created_at + make_interval(days => $4) - interval '10 minutes'))
-       and case when strpos(links.code, '/') = 0 then null else split_part(links.code, '/', 1) end is not distinct from $5
-     order by links.created_at desc, links.id desc limit 1`,
-    [url, tenant, monthlyHits, lifeDays, domain],
-  )
-  return row
-}
-
 type Patch<T> = { readonly [K in keyof T]?: T[K] | undefined }
 export type LinkPatch = Patch<Pick<LinkCore, CoreField>> & Patch<Details>
 

@@ -118,11 +118,11 @@ export function createTier1(options: Tier1Options) {
       const copy = held(code)
       if (copy === undefined || !isOlder(known, copy.known)) keepOrConfirm(code, known, vouched)
     },
-    /** News of a change from a pass, of interest only if the code is held. True: it was news. */
-    amend(code: Code, known: Known): boolean {
+    /** News of a change, of interest only if the code is held. What a pass brings, passes vouch for. True: it was news. */
+    amend(code: Code, known: Known, vouched = true): boolean {
       const copy = held(code)
       if (copy === undefined || isOlder(known, copy.known)) return false
-      return keepOrConfirm(code, known, true) !== copy
+      return keepOrConfirm(code, known, vouched) !== copy
     },
     /** Somebody changed it: ask again. */
     expire(code: Code): void {

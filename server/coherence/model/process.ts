@@ -34,6 +34,10 @@ export interface Flaws extends PostgresFlaws, RedisFlaws {
   readonly vouchAnyLookup?: boolean
   /** The same for a process' own change: they are counted from the announcement only. */
   readonly vouchAnyChange?: boolean
+  /** The same for a process' own change of many. */
+  readonly vouchAnyChangeOfMany?: boolean
+  /** Of its own change of many, a process' tier 1 hears by passes. */
+  readonly manyAreNotTold?: boolean
   /** A copy from Redis is vouched for whatever cursor stands there. */
   readonly vouchAnyCursor?: boolean
   /** A copy from Redis is vouched for while news has yet to land there. */
@@ -220,6 +224,11 @@ export function startProcess(index: number, server: RedisServer | undefined, sur
     const announce = announcer.announce.bind(announcer)
     announcer.announce = (code, known, asOf) => announce(code, known, { ...asOf, passes: vouching.passes })
   }
+  if (flaws.vouchAnyChangeOfMany) {
+    const announceAll = announcer.announceAll.bind(announcer)
+    announcer.announceAll = (entries, asOf) => announceAll(entries, { ...asOf, passes: vouching.passes })
+  }
+  if (flaws.manyAreNotTold) announcer.announceAll = () => Promise.resolve()
   return Object.assign(process, { redis, tier1, resolver, announcer, relay })
 }
 
@@ -263,7 +272,8 @@ function spoil(tier1: Tier1, flaws: Flaws): void {
     }
   }
   if (flaws.amendNewerOnly) {
-    tier1.amend = (code, known) => known.version > (tier1.peek(code)?.known.version ?? -1) && amend(code, known)
+    tier1.amend = (code, known, vouched) =>
+      known.version > (tier1.peek(code)?.known.version ?? -1) && amend(code, known, vouched)
   }
 }
 

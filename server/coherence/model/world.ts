@@ -4,6 +4,7 @@
 import { absent, agree, isLink, type Answer, type Code, type Known, type Link } from '../../link.ts'
 import type { Found } from '../../redirect/resolve.ts'
 import { firstThatFits } from '../../redirect/rules.ts'
+import type { AsOf } from '../announce.ts'
 import { PostgresModel, type Make, type State } from './postgres-model.ts'
 import { freshMs, replyMs, settings, startProcess, type Flaws, type Process } from './process.ts'
 import { RedisServer } from './redis-model.ts'
@@ -14,7 +15,7 @@ import { plain } from '../../../testing/links.ts'
 export type Step = { readonly atMs: number; readonly pick: number; readonly which: number } & (
   | {
       readonly what:
-        | 'update' | 'disable' | 'enable' | 'delete' | 'create' | 'expire' | 'schedule' | 'guide' | 'protect' | 'rollback' | 'gone' | 'bulk' // prettier-ignore
+        | 'update' | 'disable' | 'enable' | 'delete' | 'create' | 'expire' | 'schedule' | 'guide' | 'protect' | 'rollback' | 'gone' | 'bulk' | 'many' // prettier-ignore
       readonly openMs: number
     }
   | { readonly what: 'refuse' | 'hole' | 'noPostgres' | 'noPasses'; readonly forMs: number }
@@ -184,8 +185,9 @@ export class World {
       if (what === 'expire') return { ...link, expiresAtS: soonS, expiredUrl }
       return what === 'disable' || what === 'delete' ? absent(version) : link
     }
-    const changed = what === 'bulk' ? [...codes, ...fillers] : [code]
+    const changed = what === 'bulk' ? [...codes, ...fillers] : what === 'many' ? codes : [code]
     const states = await this.#postgres.change(changed, make, openMs, what === 'rollback')
+    if (what === 'many' && process && asOf && by !== undefined) return this.#tellMany(states, process, by, asOf)
     for (const state of states) {
       if (process && asOf) {
         // The answer of Postgres is under way, too.
@@ -197,6 +199,19 @@ export class World {
       }
       state.acknowledgedMs = this.time.nowMs
       state.by = by
+    }
+  }
+
+  /** One request has changed them all. What its process does not hold, it hears of as any other does. */
+  async #tellMany(states: readonly State[], process: Process, by: number, asOf: AsOf): Promise<void> {
+    await this.time.sleep(replyMs(this.time))
+    const entries = states.map(({ known }, n) => ({ code: codes[n] as Code, known }))
+    const isHeld = entries.map(({ code }) => process.tier1.peek(code) !== undefined)
+    const learnedMs = this.time.nowMs
+    await process.announcer.announceAll(entries, asOf)
+    for (const [n, state] of states.entries()) {
+      state.acknowledgedMs = this.time.nowMs
+      if (isHeld[n]) Object.assign(state, { by, learnedMs })
     }
   }
 

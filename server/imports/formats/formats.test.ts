@@ -42,6 +42,8 @@ INSERT INTO \`yourls\`.\`yourls_url\` (\`url\`, \`keyword\`) VALUES (_binary 'ht
 INSERT INTO \`yourls_log\` VALUES (1,'2019-03-04 05:06:07','one','direct');
 -- Dump completed`
 
+const deep = `${'['.repeat(2000)}${']'.repeat(2000)}`
+
 describe('files that each of them writes', () => {
   it('Shlink: the CSV of its web client', async () => {
     const { format, drafts } = await read(
@@ -168,6 +170,9 @@ describe('files as programs leave them', () => {
     ['100,000 columns', `url${',x'.repeat(50_000)}\n`, /at most 200 columns/],
     ['100,000 long columns', `url${',xxxxx'.repeat(100_000)}\n`, /more than \d+ characters|at most 200 columns/],
     ['a line of JSON that never ends', `{"code":"a","url":"https://example.org/"}\n{"a":"${'x'.repeat(limits.importRecord * 4)}`, /more than \d+ characters/],
+    ['a line of lists in lists', `{"code":"a","url":"https://example.org/"}\n{"code":${deep},"url":"https://example.org/"}`, /nested more than \d+ deep at row 2/],
+    ['a first line of objects in objects', `{"code":"a","url":${'{"a":'.repeat(2000)}1${'}'.repeat(2000)}}`, /nested more than \d+ deep at row 1/],
+    ['a list with lists in lists', `[{"code":"a","url":"https://example.org/","title":${deep}}]`, /nested more than \d+ deep at row 1/],
     ['a list that never ends', `[{"code":"a","url":"https://example.org/"},"${'x'.repeat(limits.importRecord * 4)}`, /more than \d+ characters/],
     ['JSON that breaks off', '[{"code":"a","url":"https://example.org/"},{]', /not valid JSON after row 1/],
     ['a dump that breaks off', dump.slice(0, dump.indexOf("'192.0.2.2'")), /not a whole mysqldump/],

@@ -4,7 +4,7 @@ import { limits } from '../../config.ts'
 import { invalid } from '../../errors.ts'
 import { formatOfThing, type FormatName, type Recognised } from './all.ts'
 import { textOf, type Draft, type Thing } from './format.ts'
-import { tooLong, unknownFormat, type Reading, type SourceRow } from './reading.ts'
+import { tooDeep, tooLong, unknownFormat, type Reading, type SourceRow } from './reading.ts'
 
 /** As our own table has them, so that a list of refused rows can be mended and sent again. */
 const columns = ['code', 'url', 'title', 'note', 'tags', 'enabled', 'permanent', 'startsAt', 'expiresAt', 'expiredUrl', 'forwardQuery', 'monthlyHits', 'rules', 'hasPassword', 'clicks', 'createdBy', 'createdAt'] // prettier-ignore
@@ -95,14 +95,28 @@ async function* thingsOfLists(pieces: AsyncIterable<string>, isList: boolean): A
 async function readingOf(things: AsyncGenerator<Found>, asked: FormatName | 'auto'): Promise<Reading> {
   const first = await things.next()
   if (first.done === true) throw unknownFormat(asked)
+  mustBeShallow(first.value)
   const format = first.value.thing && formatOfThing(asked, first.value.thing)
   if (!format) throw unknownFormat(asked)
   async function* rows(format: Recognised): AsyncGenerator<SourceRow> {
     yield rowOf(format, first.value as Found)
-    for await (const found of things) yield rowOf(format, found)
+    for await (const found of things) {
+      mustBeShallow(found)
+      yield rowOf(format, found)
+    }
   }
   return { format: format.name, columns, rows: rows(format) }
 }
+
+/** Reading it is no trouble. What writes it again calls itself once a level, and would run out of stack. */
+function mustBeShallow({ line, thing }: Found): void {
+  if (isDeeper(thing, limits.importDepth)) throw tooDeep(line)
+}
+
+const isDeeper = (value: unknown, levels: number): boolean =>
+  typeof value === 'object' &&
+  value !== null &&
+  (levels === 0 || Object.values(value).some((each) => isDeeper(each, levels - 1)))
 
 function rowOf(format: Recognised, { line, thing }: Found): SourceRow {
   if (!thing) return { line, source: [], drafts: [], wrong: 'The row is not a JSON object.' }

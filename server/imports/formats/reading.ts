@@ -30,3 +30,6 @@ export const unknownFormat = (asked: FormatName | 'auto'): QuickLinkError =>
 
 export const tooLong = (line: number): QuickLinkError =>
   invalid('body', `body has a row of more than ${limits.importRecord} characters at row ${line}.`)
+
+export const tooDeep = (line: number): QuickLinkError =>
+  invalid('body', `body has lists or objects nested more than ${limits.importDepth} deep at row ${line}: no link has.`)
