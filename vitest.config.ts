@@ -5,6 +5,8 @@ const everywhere = ['**/node_modules/**', '**/.quicklink/**']
 
 export default defineConfig({
   test: {
+    // Against what hangs, as below.
+    teardownTimeout: 60_000,
     tags: [{ name: 'search', description: 'models and fuzzers, which `npm run -s search` lets look further' }],
     reporters: ['default', new ClosingLine()],
     projects: [

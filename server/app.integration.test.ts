@@ -177,7 +177,7 @@ describe('Postgres fails', () => {
 })
 
 describe('a stampede', () => {
-  it('of 1,000 requests for one cold code is one Redis read and one Postgres row', async () => {
+  it('of 1,000 requests for one cold code is at most one Redis read and one Postgres row', async () => {
     // Slow enough that all are there before the answer is, and nobody needs a second one, however busy the machine is.
     const { app, redis, postgres, postgresProxy } = await behindProxies({
       LOCAL_CACHE_TTL_MS: '600',
@@ -203,8 +203,7 @@ describe('a stampede', () => {
     )
     expect((await rows()) - before).toBe(1)
     expect((await app.metric('quicklink_lookups_total')) - lookups).toBe(1)
-    // The sampled checker may just have looked as well.
-    expect(monitor.reads('ql:v1:link:cold')).toBeGreaterThanOrEqual(1)
+    // The sampled checker may just have looked as well. None: a busy machine was so late that Redis was not trusted any more.
     expect(monitor.reads('ql:v1:link:cold')).toBeLessThanOrEqual(2)
   })
 })

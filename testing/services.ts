@@ -127,7 +127,7 @@ export async function startPostgresServer(options: PostgresServerOptions = {}): 
 
 /** A primary, its replica and three Sentinels of the test's own. */
 export async function startSentinels(): Promise<SentinelGroup> {
-  const group = await startSentinelGroup(mkdtempSync(join(inject('services').runDir, 'sentinels-')))
+  const group = await startSentinelGroup(mkdtempSync(join(inject('services').runDir, 'sentinels-')), 3000)
   releases.push(group.close)
   return group
 }

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { compose } from '../compose.ts'
 import { firstStart, hasStarted } from './first-start.ts'
 import { alertsEnd, alertsRing, isMonitored, queriesAnswer } from './monitoring.ts'
-import { doctor, isLoaded, restarts, restores, upgrades } from './operation.ts'
+import { doctor, isLoaded, isTold, restarts, restores, upgrades } from './operation.ts'
 import { isApart, isSafe, scan } from './safety.ts'
 import { createLink, down, leftOver, removeAll, traffic } from './stand.ts'
 
@@ -55,6 +55,7 @@ describe('once it has started', () => {
   })
 
   restarts()
+  isTold()
   restores()
   upgrades(codes)
   test('`down -v` leaves nothing', async () => {

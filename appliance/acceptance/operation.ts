@@ -1,6 +1,8 @@
 // What whoever runs it does from day to day, and on the day when the database is lost.
 import { createHash } from 'node:crypto'
 import { readdirSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
@@ -72,6 +74,34 @@ export function restarts(): void {
     expect(performance.now() - beganMs).toBeLessThan(12_000)
     expect((await docker(['inspect', '-f', '{{.State.ExitCode}}', id])).text.trim()).toBe('0')
     await composed(['up', '-d', '--wait'])
+  })
+}
+
+/** Whoever is told listens on this machine, where the network of what may reach outside has its gateway. */
+export function isTold(): void {
+  test('`make up` is told of a webhook, and `make test-alert` reaches it', async () => {
+    const edge = `${process.env['COMPOSE_PROJECT_NAME'] ?? ''}_edge`
+    const gateway = (await docker(['network', 'inspect', '-f', '{{(index .IPAM.Config 0).Gateway}}', edge])).text.trim()
+    const heard: string[] = []
+    const hook = createServer((request, response) => {
+      request.on('data', (chunk: Buffer) => heard.push(chunk.toString())).on('end', () => response.end())
+    })
+    await new Promise<void>((resolve) => hook.listen(0, gateway, resolve))
+    const { port } = hook.address() as AddressInfo
+    try {
+      expect(await make('test-alert')).toMatchObject({
+        code: 1,
+        text: expect.stringMatching(/^Nobody is told/) as string,
+      })
+      expect(await make('up', { ALERT_WEBHOOK_URL: `http://${gateway}:${port}/secret` })).toMatchObject({ code: 0 })
+      expect(await make('test-alert')).toMatchObject({
+        code: 0,
+        text: expect.stringContaining('taken by webhook') as string,
+      })
+      expect(heard.join('')).toContain('QuickLinkTestAlert')
+    } finally {
+      hook.close()
+    }
   })
 }
 

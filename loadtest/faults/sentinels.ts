@@ -19,7 +19,10 @@ export type SentinelGroup = Awaited<ReturnType<typeof startSentinelGroup>>
 const name = 'quicklink'
 const quorum = 2
 
-export async function startSentinelGroup(dir: string) {
+/** A replica that was cut off for ten times as long before the primary was gone is not promoted. */
+const downAfterMs = 500
+
+export async function startSentinelGroup(dir: string, goneAfterMs = downAfterMs) {
   const password = newPassword()
   const config = [`masterauth ${password}`, 'save ""', 'repl-diskless-sync-delay 0']
   const startRedis = (role: string, ...more: string[]): Promise<LocalServer> =>
@@ -28,7 +31,7 @@ export async function startSentinelGroup(dir: string) {
   const replica = await startRedis('replica', `replicaof 127.0.0.1 ${primary.port}`)
   await waitFor(async () => (await info(replica)).includes('master_link_status:up'), { deadlineMs: 15_000 })
   const sentinels = await Promise.all(
-    [1, 2, 3].map((n) => startSentinel(join(dir, `sentinel-${n}`), primary.port, password)),
+    [1, 2, 3].map((n) => startSentinel(join(dir, `sentinel-${n}`), primary.port, password, goneAfterMs)),
   )
   const all = [primary, replica, ...sentinels]
   const ports = sentinels.map(({ port }) => port)
@@ -94,7 +97,12 @@ function field(reply: string, name: string): string | undefined {
   return lines[lines.indexOf(name) + 2]
 }
 
-async function startSentinel(dir: string, primaryPort: number, password: string): Promise<LocalServer> {
+async function startSentinel(
+  dir: string,
+  primaryPort: number,
+  password: string,
+  goneAfterMs: number,
+): Promise<LocalServer> {
   const port = await freePort()
   const { file } = await redisProgram()
   mkdirSync(dir, { mode: 0o700, recursive: true })
@@ -107,17 +115,21 @@ async function startSentinel(dir: string, primaryPort: number, password: string)
     'proc-title-template "{title} {config-file} {listen-addr} {server-mode}"',
     `sentinel monitor ${name} 127.0.0.1 ${primaryPort} ${quorum}`,
     `sentinel auth-pass ${name} ${password}`,
-    `sentinel down-after-milliseconds ${name} 500`,
+    `sentinel down-after-milliseconds ${name} ${goneAfterMs}`,
     `sentinel failover-timeout ${name} 3000`,
   ]
   writeFileSync(config, `${lines.join('\n')}\n`, { mode: 0o600 })
-  const start = (): Promise<number> =>
-    launch({
+  const start = async (): Promise<number> => {
+    const pid = await launch({
       ...{ name: 'A Sentinel', file, args: [config, '--sentinel'], cwd: dir, logFile: join(dir, 'sentinel.log') },
       env: { PATH: process.env['PATH'] },
       detached: false,
       ready: async () => (await ask(port, 'PING')) === '+PONG',
       deadlineMs: 10_000,
     })
+    // Whoever was late by two seconds does nothing for half a minute, and on a busy machine many are late.
+    await ask(port, 'SENTINEL DEBUG TILT-PERIOD 1000')
+    return pid
+  }
   return serve({ url: `redis://127.0.0.1:${port}`, port, word: config, dir, stopSignal: 'SIGTERM', start })
 }

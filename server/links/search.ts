@@ -13,6 +13,8 @@ import { QuickLinkError, unavailable } from '../errors.ts'
 const url = `left(url, ${limits.searchedChars}) collate "C"`
 const anywhere = `lower(code || E'\\n' || ${url})`
 const title = 'lower(details.title)'
+/** Without the host of a further domain before it. */
+const slug = `substr(code, strpos(code, '/') + 1)`
 const withoutScheme = `lower(regexp_replace(${url}, '^https?://(www\\.)?', ''))`
 
 // What is not sorted into the index yet, a search reads from end to end: little, therefore.
@@ -27,7 +29,11 @@ const titleTrigrams = {
 const beginnings = [
   { name: 'details_by_title', definition: `on link_details ((lower(title) collate "C")) where title is not null` },
   { name: 'links_by_host', definition: `on links ((${withoutScheme})) where deleted_at is null` },
-  { name: 'links_by_code', definition: `on links (lower(code)) where deleted_at is null` },
+  {
+    name: 'links_by_slug',
+    definition: `on links (lower(${slug})) where deleted_at is null`,
+    replaces: 'links_by_code',
+  },
 ]
 
 /** What this Postgres can do: pg_trgm may be added by the owner of a database, unless it is missing or forbidden. */
@@ -53,7 +59,7 @@ function matchOf(q: string, hasTrigrams: boolean): Match {
   }
   return {
     pattern: `${literal(q.replace(/^https?:\/\/(www\.)?/i, ''))}%`,
-    inLink: (p) => `(lower(code) like lower(${p} collate "C") or ${withoutScheme} like lower(${p} collate "C"))`,
+    inLink: (p) => `(lower(${slug}) like lower(${p} collate "C") or ${withoutScheme} like lower(${p} collate "C"))`,
     inTitle: (p) => `${title} collate "C" like lower(${p}) collate "C"`,
   }
 }
