@@ -1,7 +1,7 @@
 # The commands of QuickLink. Each is an npm script, because npm finds the Node 24 that comes with the packages first,
 # whatever the system's own Node is. NAME, MODE, PORT and the like are passed on by the environment.
 .DEFAULT_GOAL := help
-.PHONY: up down logs status settings doctor test-alert backup restore service service-remove upgrade owner-key new-owner-key grafana-password test images check check-alerts bench bench-peers bench-compare bench-guard load load-short load-compare k6 drill drills drills-can-fail game-day help install
+.PHONY: up down logs status settings doctor test-alert backup restore service service-remove upgrade owner-key sign-in new-owner-key grafana-password test images check check-alerts bench bench-peers bench-compare bench-guard load load-short load-compare k6 drill drills drills-can-fail game-day help install
 export
 
 # npm writes this file last, also after `npm install`: it is older than the lock file only when packages are missing.
@@ -45,6 +45,9 @@ upgrade: install ## after git pull: the new version runs (Docker: pulled, built,
 
 owner-key: install ## print the key of the owner
 	@npm run --silent appliance -- owner-key
+
+sign-in: install ## print a link that signs the owner in to the console once, within five minutes
+	@npm run --silent appliance -- sign-in
 
 new-owner-key: install ## replace it (Docker); the old one stops working
 	@npm run --silent appliance -- new-owner-key

@@ -5,13 +5,14 @@ import { Refusal, readText } from '../embedded/paths.ts'
 import { down as embeddedDown, logs as embeddedLogs, status as embeddedStatus } from '../embedded/running.ts'
 import { runningServer, stopServer } from '../embedded/server.ts'
 import { removeService, service } from '../embedded/service.ts'
+import { signInHere } from '../embedded/sign-in.ts'
 import { refuseBadSettings, up as embeddedUp } from '../embedded/up.ts'
 import { backup, newOwnerKey, restore } from './backup.ts'
 import { dockerProblem, idsOf } from './compose.ts'
 import { dockerAlertmanager, dockerPatient } from './doctor-docker.ts'
 import { embeddedAlertmanager, embeddedPatient } from './doctor-embedded.ts'
 import { examine } from './doctor.ts'
-import { down, grafanaPassword, logs, ownerKey, status, up, upgrade } from './docker.ts'
+import { down, grafanaPassword, logs, ownerKey, signIn, status, up, upgrade } from './docker.ts'
 import { type Mode, chooseMode, currentMode } from './mode.ts'
 import { type Told, asEnv, placesTold, remember, sayUnknown, sayWhatComposeLacks, show, told } from './settings.ts'
 import { testAlert } from './test-alert.ts'
@@ -91,6 +92,7 @@ const commands: Record<string, Record<Mode, () => Promise<void>>> = {
   'service-remove': { docker: dockerRestarts, embedded: () => Promise.resolve(removeService(say)) },
   upgrade: { docker: () => upgrade(places, env, say), embedded: embeddedUpgrade },
   'owner-key': { docker: async () => say(await ownerKey()), embedded: () => printFile(places.ownerKeyFile) },
+  'sign-in': { docker: () => signIn(say), embedded: () => signInHere(places, env, say) },
   'new-owner-key': { docker: () => newOwnerKey(say), embedded: withDockerOnly('new-owner-key') },
   'grafana-password': {
     docker: async () => say(await grafanaPassword()),

@@ -7,6 +7,7 @@ import { promisify } from 'node:util'
 import { type Places, Refusal, type Say, makeDataDir, projectDir, writePrivate } from '../embedded/paths.ts'
 import { portProblem } from '../embedded/process.ts'
 import { writeForContainer } from '../embedded/receiver.ts'
+import { type AskForLink, sayConsole, saySignIn } from '../embedded/sign-in.ts'
 import { compose, composed, docker, idsOf, inService } from './compose.ts'
 
 /** The compose file decides these; a value from outside would contradict it. */
@@ -96,7 +97,7 @@ async function closingLines(say: Say): Promise<void> {
     `http://localhost:${reached.find(({ service }) => services.includes(service))?.port ?? ''}`
   say('')
   say(`QuickLink is running at ${url}`)
-  if (process.env['CONSOLE'] !== 'off') say(`The console is at ${url}/console: sign in with the owner key`)
+  await sayConsole(askInside, url, process.env, say)
   say('The owner key is in a Docker volume: `make owner-key` prints it')
   say(`Grafana is at ${at('grafana')} (user admin; \`make grafana-password\` prints the password)`)
   say('Make a first link:')
@@ -133,6 +134,18 @@ export const askOps = (path: string): Promise<string> =>
     '-e',
     `fetch('http://127.0.0.1:9464${path}').then((r) => r.text()).then((t) => process.stdout.write(t))`,
   ])
+
+/** Where the key is, so that it comes out of no container. */
+const askInside: AskForLink = () =>
+  inService('quicklink', [
+    'node',
+    '-e',
+    `const key = require('node:fs').readFileSync('/data/owner-key', 'utf8').trim()
+    const asked = { method: 'POST', headers: { Authorization: 'Bearer ' + key } }
+    fetch('http://127.0.0.1:8080/api/v1/sign-in-links', asked).then((r) => r.text()).then((t) => process.stdout.write(t))`,
+  ])
+
+export const signIn = (say: Say): Promise<void> => saySignIn(askInside, say)
 
 const secretOf = async (service: string, file: string, what: string): Promise<string> => {
   const { code, text } = await compose(['exec', '-T', service, 'cat', file])

@@ -73,6 +73,16 @@ async function printedCurl(text: string): Promise<string> {
   return (await promisify(execFile)('/bin/sh', ['-c', line])).stdout
 }
 
+const printedToken = (text: string): string | undefined =>
+  new RegExp(`^  http://localhost:${env['PORT']}/console/sign-in#token=(qi_[\\w-]+)$`, 'm').exec(text)?.[1]
+
+/** What a browser is answered that signs in by it. */
+async function spent(token: string | undefined): Promise<number> {
+  const headers = { 'Content-Type': 'application/json', 'Sec-Fetch-Site': 'same-origin' }
+  const asked = { method: 'POST', headers, body: JSON.stringify({ token }) }
+  return (await fetch(`http://localhost:${env['PORT']}/api/v1/session`, asked)).status
+}
+
 test(
   'starts, is harmless twice, survives kill -9 of everything with all data, and stops',
   { timeout: 120_000 },
@@ -84,6 +94,9 @@ test(
     )
     const link = JSON.parse(await printedCurl(first.text)) as { code: string; url: string }
     expect(link.url).toBe('https://example.com/')
+    const tokens = [first, await command('sign-in')].map(({ text }) => printedToken(text))
+    // The newer one takes the place of the one before.
+    expect([await spent(tokens[0]), await spent(tokens[1]), await spent(tokens[1])]).toEqual([401, 201, 401])
     for (const file of ['owner-key', 'database-url', 'redis-url', 'postgres.json', 'redis.json', 'redis/redis.conf']) {
       expect(statSync(join(dataDir, file)).mode & 0o777, file).toBe(0o600)
     }

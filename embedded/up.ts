@@ -12,6 +12,7 @@ import { until } from './wait.ts'
 import { runningAlertmanager, runningPrometheus, startMonitoring } from './monitoring.ts'
 import { alertmanagerConfig, hearersIn, howToBeTold, receiverSettings } from './receiver.ts'
 import { redisDaemon, startRedis, stopRedis } from './redis.ts'
+import { askHere, sayConsole } from './sign-in.ts'
 import { type ServerUrls, fetchOps, isReady, runningServer, startServer } from './server.ts'
 
 /** For another one that is under way. */
@@ -36,7 +37,7 @@ export async function up(env: NodeJS.ProcessEnv, say: Say): Promise<void> {
           throw new Refusal('QuickLink is running, but not ready: see `make logs`, or `make down` and `make up`.')
         }
         say('QuickLink is already running (`make down` first, to start it with other settings).')
-        closingLines(places, already, env, say)
+        await closingLines(places, already, env, say)
         return
       }
       const urls = await freeUrls(config)
@@ -54,7 +55,7 @@ export async function up(env: NodeJS.ProcessEnv, say: Say): Promise<void> {
       await sayIfDegraded(server, redis !== undefined, say)
       await startMonitoring(places, server.opsUrl, env, say)
       await startKeeper(places, settings)
-      closingLines(places, server, env, say)
+      await closingLines(places, server, env, say)
     },
     waitMs,
   )
@@ -158,13 +159,13 @@ async function sayIfDegraded(server: ServerUrls, redis: boolean, say: Say): Prom
   say(`It runs, but not everything does: Postgres is ${state.postgres}, Redis is ${state.redis}. See \`make logs\`.`)
 }
 
-function closingLines(places: Places, server: ServerUrls, env: NodeJS.ProcessEnv, say: Say): void {
+async function closingLines(places: Places, server: ServerUrls, env: NodeJS.ProcessEnv, say: Say): Promise<void> {
   const generated = existsSync(places.ownerKeyFile)
   const key = generated ? `$(cat ${quoteIfNeeded(shown(places.ownerKeyFile))})` : '$OWNER_KEY'
   const keyIsIn = generated ? shown(places.ownerKeyFile) : keySource(env)
   say('')
   say(`QuickLink is running at ${server.url}`)
-  if (env['CONSOLE'] !== 'off') say(`The console is at ${server.url}/console: sign in with the owner key`)
+  await sayConsole(askHere(places, server.localUrl, env), server.url, env, say)
   say(`The owner key is in ${keyIsIn}`)
   say(monitoring(places, server, env))
   say('Make a first link:')
