@@ -1,3 +1,4 @@
+// What a start does to a database, on a real one. Long because a start does seven things, in the order in which they are tested.
 import { readdirSync, readFileSync } from 'node:fs'
 import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

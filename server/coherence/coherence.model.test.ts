@@ -1,6 +1,6 @@
 // Promise 4: one second after a change was acknowledged, no process that Postgres answers serves what was before.
 // Random scripts of changes and disasters run against the real code in virtual time. A failure prints its seed and
-// script; testing/search.ts says how to look further.
+// script; testing/search.ts says how to look further. Long because each mutant that has to be found stands here.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { fixedSeed, search, searches } from '../../testing/search.ts'

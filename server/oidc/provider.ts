@@ -102,11 +102,9 @@ export function openProvider(terms: Terms, nowMs: () => number = () => performan
   }
 }
 
-/** On this machine only: see `OIDC_ISSUER`. */
-const allowPlain = (config: client.Configuration): void => {
-  // eslint-disable-next-line @typescript-eslint/no-deprecated -- so that it stands out
-  client.allowInsecureRequests(config)
-}
+/** On this machine only: see `OIDC_ISSUER`. The library looks for this very function. */
+// eslint-disable-next-line @typescript-eslint/no-deprecated -- so that it stands out
+const allowPlain: (config: client.Configuration) => void = client.allowInsecureRequests
 
 /** Another state, nonce or issuer, or an ID token that is too old. */
 const foreign = new Set([
