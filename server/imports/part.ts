@@ -12,7 +12,7 @@ import { linkLimit, type TenantQuota } from '../quotas/tenant-quota.ts'
 import type { Tiers } from '../tenants/tiers.ts'
 import { decide, type Candidate, type Decided } from './decide.ts'
 import type { ImportRow } from './store.ts'
-import { createSql, replaceSql, rowsIn } from './write-sql.ts'
+import { createSql, replaceSql, rowsIn, saidIn } from './write-sql.ts'
 
 export interface PartDeps {
   readonly tiers: Tiers
@@ -29,13 +29,18 @@ export interface Outcome extends Pick<ImportRow, 'created' | 'replaced' | 'skipp
 
 const nothing = { created: 0, replaced: 0, skipped: 0, refused: 0, warned: 0, failure: null }
 
-interface Known extends Candidate {
+/** What a part says of a row, as far as it is decided by. */
+interface Said extends Pick<Candidate, 'line' | 'place' | 'code' | 'refused'> {
   readonly host: string | null
   readonly hasPassword: boolean
-  /** The link that is there has one of its own. */
-  readonly keepsPassword: boolean
+  readonly tags: readonly string[] | null
   readonly tagKeys: readonly string[] | null
   readonly warnings: readonly string[] | null
+}
+
+interface Known extends Said, Candidate {
+  /** The link that is there has one of its own. */
+  readonly keepsPassword: boolean
 }
 
 interface Warning {
@@ -52,13 +57,18 @@ export class LookAgain extends Error {
 export async function workPart(sql: Sql, deps: PartDeps, job: Job, n: number): Promise<Outcome> {
   const { id, tenant } = job
   const part = [id, n]
+  const said = await sql.query<Said>(
+    `select line, place, code, host, refused, coalesce(has_password, false) as "hasPassword", tags, tag_keys as "tagKeys", warnings
+     from ${saidIn} where p.import_id = $1 and p.n = $2 order by place`,
+    part,
+  )
   // Tags before the tenant, as whoever makes a link locks them.
-  const tags = await tagsIn(sql, tenant, part)
+  const tags = await tagsOf(sql, tenant, said)
   const terms = await lockTenant(sql, tenant, true)
   if (!terms) return { ...nothing, failure: 'This tenant has been deleted.' }
   const limit = linkLimit(deps.tiers, terms)
   const used = limit === null ? 0 : ((await recount(sql, tenant, limit)) ?? terms.linksAtMost ?? 0)
-  const known = await candidates(sql, job, part)
+  const known = await candidates(sql, job, said)
   const hosts = await hostsOf(sql, tenant, known)
   const decided = decide(
     known.map((row) => ({ ...row, refused: row.refused ?? refusalOf(row, tags, hosts) })),
@@ -88,12 +98,8 @@ export async function workPart(sql: Sql, deps: PartDeps, job: Job, n: number): P
 }
 
 /** Keys of those that the tenant has now. */
-async function tagsIn(sql: Sql, tenant: string, part: readonly unknown[]): Promise<ReadonlySet<string>> {
-  const given = await sql.query<{ name: string }>(
-    `select distinct name from ${rowsIn}, unnest(r.tags) as name where p.import_id = $1 and p.n = $2`,
-    part,
-  )
-  const names = eachOnce(given.map(({ name }) => name))
+async function tagsOf(sql: Sql, tenant: string, rows: readonly Said[]): Promise<ReadonlySet<string>> {
+  const names = eachOnce(rows.flatMap(({ tags }) => tags ?? []))
   if (names.length === 0) return new Set()
   await ensureTags(sql, tenant, names)
   const there = await sql.query<{ key: string }>('select key from tags where tenant = $1', [tenant])
@@ -101,19 +107,29 @@ async function tagsIn(sql: Sql, tenant: string, part: readonly unknown[]): Promi
 }
 
 /** Links that are there are locked, in the order of their codes, until this is done. */
-async function candidates(sql: Sql, { id, tenant, dryRun }: Job, part: readonly unknown[]): Promise<Known[]> {
-  void sql.query(
-    `select from links where tenant = $3 and code = any (array(select r.code from ${rowsIn} where p.import_id = $1 and p.n = $2))
-     order by code for no key update`,
-    [...part, tenant],
+async function candidates(sql: Sql, { id, tenant, dryRun }: Job, rows: readonly Said[]): Promise<Known[]> {
+  const codes = rows.flatMap(({ code }) => code ?? [])
+  void sql.query('select from links where tenant = $1 and code = any ($2) order by code for no key update', [
+    tenant,
+    codes,
+  ])
+  const there = await sql.query<{ code: Code; tenant: string; isDeleted: boolean; keepsPassword: boolean }>(
+    `select code, tenant, deleted_at is not null as "isDeleted", has_password as "keepsPassword" from links where code = any ($1)`,
+    [codes],
   )
-  return sql.query<Known>(
-    `select r.line, r.place, r.code, r.host, r.refused, coalesce(r.has_password, false) as "hasPassword", r.tag_keys as "tagKeys",
-       r.warnings, l.tenant, l.deleted_at is not null as "isDeleted", coalesce(l.has_password, false) as "keepsPassword",
-       $3 and exists (select from import_tried t where t.import_id = $4 and t.code = r.code) as "isTried"
-     from ${rowsIn} left join links l on l.code = r.code where p.import_id = $1 and p.n = $2 order by r.place`,
-    [...part, dryRun, id],
-  )
+  const tried = dryRun
+    ? await sql.query<{ code: Code }>('select code from import_tried where import_id = $1 and code = any ($2)', [
+        id,
+        codes,
+      ])
+    : []
+  const byCode = new Map(there.map((link) => [link.code, link]))
+  const isTried = new Set(tried.map(({ code }) => code))
+  return rows.map((row) => {
+    const link = row.code === null ? undefined : byCode.get(row.code)
+    const { tenant = null, isDeleted = false, keepsPassword = false } = link ?? {}
+    return { ...row, tenant, isDeleted, keepsPassword, isTried: row.code !== null && isTried.has(row.code) }
+  })
 }
 
 /** Further domains of these rows where the tenant may make links. */

@@ -8,10 +8,24 @@ const columns = {
   created_by: 'text', title: 'text', note: 'text', tags: 'text[]', tag_keys: 'text[]', clicks: 'bigint',
 } // prettier-ignore
 
-/** Rows `r` of a part `p`, which is to be named. */
-export const rowsIn = `import_parts as p cross join json_to_recordset(p.rows) as r (${Object.entries(columns)
-  .map(([name, type]) => `${name} ${type}`)
-  .join(', ')})`
+type Column = keyof typeof columns
+
+/** Rows `r` of a part `p`, which is to be named. Each column takes its time, and all are read anew whenever this is asked. */
+const rowsWith = (...names: readonly Column[]): string =>
+  `import_parts as p cross join json_to_recordset(p.rows) as r (${names.map((name) => `${name} ${columns[name]}`).join(', ')})`
+export const rowsIn = rowsWith(...(Object.keys(columns) as Column[]))
+/** What is decided by. */
+export const saidIn = rowsWith(
+  'line',
+  'place',
+  'code',
+  'host',
+  'refused',
+  'has_password',
+  'tags',
+  'tag_keys',
+  'warnings',
+)
 
 /** Nobody knows a password of it: not even by chance is it what scrypt makes of one. */
 const noHash = 'none'
