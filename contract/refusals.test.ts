@@ -226,7 +226,7 @@ describe.each(targets)('%s', (_, open) => {
   it.each([
     ...['POST /tenants', 'GET /tenants', 'GET /tenants/{id}', 'PATCH /tenants/{id}', 'DELETE /tenants/{id}'],
     ...['GET /tenants/{id}/limits', 'POST /tenants/{id}/keys', 'GET /tenants/{id}/keys', 'DELETE /tenants/{id}/keys/x'],
-    ...['POST /tenants/{id}/quota/sync', 'POST /quota/sync', 'GET /cache/abc', 'POST /cache/invalidate'],
+    ...['POST /tenants/{id}/quota/sync', 'POST /quota/sync', 'GET /cache/abc', 'POST /cache/invalidate', 'GET /system'],
     ...['GET /links?tenant=owner', 'GET /tags?tenant=owner', 'DELETE /tags/x?tenant=owner'],
   ])('403: %s is for the owner', async (asked) => {
     expect(problem(await ask(asked.replace('{id}', acme.id), undefined, acme.api))).toBe('403 forbidden')

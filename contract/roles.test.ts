@@ -45,6 +45,7 @@ const table: Readonly<Record<Role | 'nothing', readonly string[]>> = {
     ...['POST /domains', 'GET /domains', 'GET /domains/{host}', 'PATCH /domains/{host}', 'DELETE /domains/{host}'],
     ...['GET /cache/{code}', 'POST /cache/invalidate'],
     'POST /sign-in-links',
+    'GET /system',
   ],
 }
 const least = (['nothing', ...roles] as const).flatMap((role) => table[role].map((asked) => [asked, role] as const))

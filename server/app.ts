@@ -54,6 +54,7 @@ import { isAtPublicUrl } from './redirect/handler.ts'
 import { openSessions, type Sessions } from './sessions/api.ts'
 import type { FormStatus } from './telemetry/metrics.ts'
 import { sparing } from './telemetry/sparing.ts'
+import { systemRoutes } from './system/api.ts'
 import { authenticator } from './tenants/keys.ts'
 import { openVisits } from './visits/open.ts'
 import { createPreviews } from './tenants/previews.ts'
@@ -336,6 +337,7 @@ async function compose(config: Config, deps: AppDeps, acquired: AsyncDisposableS
           ...audit,
           ...stats,
           ...cache,
+          ...systemRoutes({ config, ask: deps.askSystem }),
         ],
       }),
     )

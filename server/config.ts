@@ -97,6 +97,8 @@ export const settings = {
   opsHost: text('127.0.0.1', 'loopback, so that metrics are not public by accident'),
   publicUrl: url(['http:', 'https:'], undefined, 'what short URLs begin with; without it http://localhost:$PORT'),
   rootUrl: url(['http:', 'https:'], undefined, 'where / leads; without it a small page says what this is'),
+  grafanaUrl: url(['http:', 'https:'], undefined, 'where Grafana is, for the page of the system in the console'),
+  runbookUrl: url(['http:', 'https:'], undefined, 'where the runbook is, for the same page'),
   console: oneOf(['on', 'off'], 'on', 'the web console under /console'),
   databaseUrl: url(['postgres:', 'postgresql:'], undefined, 'the truth'),
   redisUrl: url(['redis:', 'rediss:', 'unix:'], undefined, 'the shared cache; without it the Redis tier is off'),
@@ -209,7 +211,7 @@ type Settings = typeof settings
 type ValueOf<K extends keyof Settings> = z.output<Settings[K]['schema']>
 /** Settings that may stay unset; `loadConfig` fills the others that have no fallback from what is known. */
 type Optional =
-  | 'rootUrl' | 'redisUrl' | 'redisSentinels' | 'redisSentinelName' | 'redisPassword' | 'ownerKey' | 'codeSalt' | 'geoipFile' | 'logFile'
+  | 'rootUrl' | 'grafanaUrl' | 'runbookUrl' | 'redisUrl' | 'redisSentinels' | 'redisSentinelName' | 'redisPassword' | 'ownerKey' | 'codeSalt' | 'geoipFile' | 'logFile'
   | 'oidcIssuer' | 'oidcClientId' | 'oidcClientSecret' | 'oidcRoles' // prettier-ignore
 
 export type Config = { readonly [K in Exclude<keyof Settings, Optional>]: ValueOf<K> } & {
@@ -644,6 +646,8 @@ export const limits = {
   createWindowS: 3600,
   /** Milliseconds that a worker waits for the primary process to count; then it counts for itself. */
   primaryMs: 100,
+  /** Milliseconds that a worker waits for the primary process to say how the server is: longer than a scrape may take. */
+  systemMs: 2000,
   /** Characters of X-Forwarded-For that are read, from its end: some twenty hops. */
   forwardedFor: 1024,
   /** Milliseconds between a worker's reports of 404s to the primary process: what other workers may not know yet. */

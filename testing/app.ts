@@ -11,6 +11,7 @@ import { limits, loadConfig } from '../server/config.ts'
 import type { App } from '../server/processes/worker.ts'
 import { countInMemory } from '../server/rates/counters.ts'
 import { AbsenceChannel, createAbsenceDesk } from '../server/rates/shared-absences.ts'
+import { figuresOf } from '../server/system/figures.ts'
 import { createLog } from '../server/telemetry/log.ts'
 import { createMetrics, type Metrics } from '../server/telemetry/metrics.ts'
 import { apiOf, created, send } from './http.ts'
@@ -67,6 +68,12 @@ export async function startTestApp(options: TestAppOptions): Promise<TestApp> {
     guesses: countInMemory(limits.guessWindowS),
     absences,
     reportClicks: createClickBooks((what, clicks) => metrics.clicks[what].inc(clicks)).note,
+    askSystem: async () => ({
+      ...figuresOf([await metrics.registry.getMetricsAsJSON()], []),
+      uptimeS: 0,
+      phase: 'serving',
+      health: { status: 'ok', redis: 'up', postgres: 'up' },
+    }),
   })
   const test = testApp(app, metrics, key, () => rmSync(dataDir, { recursive: true, force: true }))
   apps.push(test)

@@ -12,6 +12,7 @@ import * as links from '../server/links/operations.ts'
 import * as members from '../server/members/operations.ts'
 import { readLimits, readTenantLimits, syncQuota, syncQuotas } from '../server/quotas/api.ts'
 import * as sessions from '../server/sessions/operations.ts'
+import { readSystem } from '../server/system/api.ts'
 import * as tenants from '../server/tenants/operations.ts'
 import * as visits from '../server/visits/operations.ts'
 import type { ApiAnswer } from './http.ts'
@@ -28,7 +29,7 @@ export const operations: readonly Operation[] = [
   ...Object.values(members),
   listAudit,
   ...[visits.readLinkStats, visits.readStats, visits.readTagStats],
-  ...[readCache, invalidateCache],
+  ...[readCache, invalidateCache, readSystem],
 ]
 
 const forms = operations.map((operation) => ({

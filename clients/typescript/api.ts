@@ -671,6 +671,28 @@ export interface paths {
     patch?: never
     trace?: never
   }
+  '/system': {
+    parameters: {
+      query?: never
+      header?: never
+      path?: never
+      cookie?: never
+    }
+    /**
+     * How the server is
+     * @description Of all workers together, as `/metrics` of the ops port has it, and each worker with its breakers. Ask every few seconds at most: it costs what a scrape costs.
+     *
+     *     Needs the role `owner`.
+     */
+    get: operations['readSystem']
+    put?: never
+    post?: never
+    delete?: never
+    options?: never
+    head?: never
+    patch?: never
+    trace?: never
+  }
   '/tags': {
     parameters: {
       query?: never
@@ -2006,6 +2028,92 @@ export interface components {
       visitors?: number
       /** @description Of the people: those who ask not to be counted further. Nothing else is known of them. */
       withheld: number
+    }
+    System: {
+      /** @description Redirects by the tier that answered; the last had to ask Postgres. */
+      answered: {
+        postgres: number
+        redis: number
+        tier1: number
+      }
+      /** @description From the commit of a change until a process has it: 99 of 100 within so many seconds. */
+      changes: {
+        p99AtMostS: number | null
+        seen: number
+      }
+      clicks: {
+        accepted: number
+        dropped: number
+        persisted: number
+        spooled: number
+      }
+      commit: string
+      /** @description Lookups that went to Postgres because Redis could not answer. */
+      fallbacks: {
+        error: number
+        open: number
+        timeout: number
+        untrusted: number
+      }
+      /** @enum {string} */
+      frontDoor: 'raw' | 'http'
+      /** @description Requests that the front door left to node:http, by what they are. */
+      handovers: {
+        api: number
+        aside: number
+        body: number
+        console: number
+        method: number
+        partial: number
+        unrecognised: number
+      }
+      health: {
+        /** @enum {string} */
+        postgres: 'up' | 'down'
+        /** @enum {string} */
+        redis: 'up' | 'down' | 'off'
+        /** @enum {string} */
+        status: 'ok' | 'degraded'
+      }
+      /** @description GRAFANA_URL and RUNBOOK_URL; null: not set. */
+      links: {
+        grafana: string | null
+        runbook: string | null
+      }
+      logDropped: number
+      /** @description Lookups that left tier 1, by who answered. */
+      lookups: {
+        none: number
+        postgres: number
+        redis: number
+        stale: number
+      }
+      node: string
+      /** @enum {string} */
+      phase: 'starting' | 'serving' | 'no_workers' | 'draining'
+      /** @description Answers of the redirect path. All counts are since the start. */
+      redirects: number
+      shed: number
+      staleAnswersFound: number
+      /** @description Since Redis was last made fresh, of the worker that is worst off. */
+      trustAgeS: number | null
+      upkeepFailures: number
+      uptimeS: number
+      version: string
+      /** @description Copies in tier 1 that passes vouch for. */
+      vouchedCopies: number
+      workerRestarts: number
+      workers: {
+        number: number
+        /** @description null: the worker did not answer in time, or there is no Redis. */
+        postgres: ('closed' | 'half_open' | 'open') | null
+        /** @description null: the worker did not answer in time, or there is no Redis. */
+        redis: ('closed' | 'half_open' | 'open') | null
+        restarts: number
+        serving: boolean
+        /** @description Whether it trusts Redis now. */
+        trusted: boolean | null
+      }[]
     }
     Tag: {
       links: number
@@ -7210,6 +7318,103 @@ export interface operations {
         content: {
           'application/json': components['schemas']['Stats']
           'text/csv': string
+        }
+      }
+      /** @description `invalid`: The request is not valid. */
+      400: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'invalid'
+          }
+        }
+      }
+      /** @description `unauthorized`: A valid API key is needed. */
+      401: {
+        headers: {
+          'WWW-Authenticate': components['headers']['WWW-Authenticate']
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'unauthorized'
+          }
+        }
+      }
+      /** @description `forbidden`: This key may not do that. */
+      403: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'forbidden'
+          }
+        }
+      }
+      /** @description `rate_limited`: Too many requests. */
+      429: {
+        headers: {
+          RateLimit: components['headers']['RateLimit']
+          'RateLimit-Policy': components['headers']['RateLimit-Policy']
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'rate_limited'
+          }
+        }
+      }
+      /** @description `internal`: Something went wrong. */
+      500: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'internal'
+          }
+        }
+      }
+      /** @description `unavailable`: Temporarily unavailable. */
+      503: {
+        headers: {
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          'application/problem+json': components['schemas']['Problem'] & {
+            /** @enum {unknown} */
+            code?: 'unavailable'
+          }
+        }
+      }
+    }
+  }
+  readSystem: {
+    parameters: {
+      query?: never
+      header?: never
+      path?: never
+      cookie?: never
+    }
+    requestBody?: never
+    responses: {
+      /** @description The figures of this moment. */
+      200: {
+        headers: {
+          [name: string]: unknown
+        }
+        content: {
+          'application/json': components['schemas']['System']
         }
       }
       /** @description `invalid`: The request is not valid. */

@@ -1,5 +1,5 @@
 // What stands around every page: where one is, where one can go, and who one is.
-import { useEffect, useRef, type ReactNode } from 'react'
+import { useEffect, useRef, useState, type ReactNode } from 'react'
 import { Button } from 'react-aria-components/Button'
 import { Menu, MenuItem, MenuTrigger, Separator } from 'react-aria-components/Menu'
 import { Popover } from 'react-aria-components/Popover'
@@ -7,6 +7,7 @@ import { Link, useLocation } from 'wouter'
 import { problemOf } from './api.ts'
 import { Icon, Mark, type IconName } from './parts/icon.tsx'
 import { sentenceOf } from './parts/page.tsx'
+import { Shortcuts, useShortcut, useShortcutWords } from './parts/shortcuts.tsx'
 import { toast } from './parts/toasts.tsx'
 import { useMe, useSession } from './session.tsx'
 import type { Role } from './state.ts'
@@ -33,6 +34,9 @@ export function Shell({ children }: { readonly children: ReactNode }) {
   const [here, go] = useLocation()
   const reachable = places.filter(({ role }) => me.may(role))
   useFocusOnNewPage(here)
+  useShortcut('l', () => go('/'))
+  useShortcut('s', () => go('/stats'))
+  useShortcut('n', () => go('/new'), me.may('editor') && here !== '/')
   return (
     <div className="shell">
       <a className="skip" href="#main">
@@ -82,39 +86,54 @@ function Who() {
   const { signOut } = useSession()
   const { tenant, name, role } = useMe()
   const [, go] = useLocation()
+  const keys = useShortcutWords()
+  const [isAsking, setAsking] = useState(false)
+  useShortcut('?', () => setAsking(true))
   const leave = (): void =>
     void signOut().then(
       () => go('/'),
       (error: unknown) => toast({ kind: 'bad', text: sentenceOf(problemOf(error), words) }),
     )
+  const act: Readonly<Record<string, () => void>> = {
+    account: () => go('/account'),
+    keys: () => setAsking(true),
+    out: leave,
+  }
   return (
-    <MenuTrigger>
-      <Button className="who">
-        <span className="visually-hidden">{words.shell.signedIn}: </span>
-        <span className="initial" aria-hidden="true">
-          {tenant.slice(0, 1).toUpperCase()}
-        </span>
-        <span className="who-names">
-          <strong>{name}</strong>
-          <span>
-            {tenant} · {words.roles[role]}
+    <>
+      <Shortcuts isOpen={isAsking} onClose={() => setAsking(false)} />
+      <MenuTrigger>
+        <Button className="who">
+          <span className="visually-hidden">{words.shell.signedIn}: </span>
+          <span className="initial" aria-hidden="true">
+            {tenant.slice(0, 1).toUpperCase()}
           </span>
-        </span>
-      </Button>
-      <Popover className="popover" placement="top start">
-        <Menu className="list" onAction={(key) => (key === 'out' ? leave() : go('/account'))}>
-          <MenuItem id="account" className="item">
-            <Icon name="account" />
-            {words.shell.account}
-          </MenuItem>
-          <Separator className="line" />
-          <MenuItem id="out" className="item">
-            <Icon name="out" />
-            {words.shell.signOut}
-          </MenuItem>
-        </Menu>
-      </Popover>
-    </MenuTrigger>
+          <span className="who-names">
+            <strong>{name}</strong>
+            <span>
+              {tenant} · {words.roles[role]}
+            </span>
+          </span>
+        </Button>
+        <Popover className="popover" placement="top start">
+          <Menu className="list" onAction={(key) => act[String(key)]?.()}>
+            <MenuItem id="account" className="item">
+              <Icon name="account" />
+              {words.shell.account}
+            </MenuItem>
+            <MenuItem id="keys" className="item">
+              <Icon name="menu" />
+              {keys.title} <kbd>?</kbd>
+            </MenuItem>
+            <Separator className="line" />
+            <MenuItem id="out" className="item">
+              <Icon name="out" />
+              {words.shell.signOut}
+            </MenuItem>
+          </Menu>
+        </Popover>
+      </MenuTrigger>
+    </>
   )
 }
 

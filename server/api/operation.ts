@@ -51,6 +51,7 @@ export const groups = {
   Members: 'People of a tenant, who sign in by an invitation or by an identity provider.',
   Sessions: 'Sign-in for browsers: a key, or a link that signs in once, is exchanged for a cookie.',
   Audit: 'Who did what, when and from where.',
+  System: 'For the owner: how this server is.',
   Cache: 'For the owner, when a redirect looks wrong: what each cache holds, and how to make all of them ask anew.',
 } as const
 

@@ -12,6 +12,7 @@ import { memberRoutes } from '../members/api.ts'
 import { usageRoutes } from '../quotas/api.ts'
 import { sessionRoutes } from '../sessions/api.ts'
 import { tenantRoutes } from '../tenants/api.ts'
+import { systemRoutes } from '../system/api.ts'
 import { statsRoutes } from '../visits/api.ts'
 import { describe } from './openapi.ts'
 import { routerOf } from './router.ts'
@@ -28,10 +29,10 @@ const routes = [
   sessionRoutes,
   domainRoutes,
   memberRoutes,
-  memberRoutes,
   auditRoutes,
   statsRoutes,
   cacheRoutes,
+  systemRoutes,
 ].flatMap((routesOf) => routesOf(nothing))
 
 /** `GET /links/{code}`, of every layer that answers something. */

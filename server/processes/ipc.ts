@@ -3,6 +3,7 @@ import type { BootResult } from '../boot.ts'
 import type { ClicksReport } from '../clicks/books.ts'
 import type { CounterAnswer, CounterQuestion } from '../rates/primary-counters.ts'
 import type { AbsenceReport, AbsenceTotals } from '../rates/shared-absences.ts'
+import type { SystemAnswer, SystemQuestion } from '../system/channel.ts'
 import type { ReportSlice } from '../telemetry/report.ts'
 
 /** A terminal sends its signals to primary and workers alike; an orchestrator to the primary. */
@@ -14,6 +15,7 @@ export type ToWorker =
   | { readonly type: 'collect'; readonly request: number }
   | CounterAnswer
   | AbsenceTotals
+  | SystemAnswer
   /** With a connection that another worker, who does not answer, was given. */
   | { readonly type: 'connection' }
   /** The primary process has closed the listener that it held: it needs it anew. */
@@ -35,4 +37,5 @@ export type ToPrimary =
   | CounterQuestion
   | AbsenceReport
   | ClicksReport
+  | SystemQuestion
   | ReportSlice

@@ -13,9 +13,11 @@ import { countInMemory } from '../rates/counters.ts'
 import { createCounterDesk } from '../rates/primary-counters.ts'
 import { createAbsenceDesk } from '../rates/shared-absences.ts'
 import { refusal, Refused } from './refusal.ts'
+import type { SystemReport } from '../system/channel.ts'
+import { figuresOf } from '../system/figures.ts'
 import type { Build } from '../telemetry/build.ts'
 import { Fleet } from '../telemetry/fleet.ts'
-import { createHealth } from '../telemetry/health.ts'
+import { createHealth, type HealthReport } from '../telemetry/health.ts'
 import { describeError, type Log } from '../telemetry/log.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import { startOpsServer, type OpsServer, type Phase } from '../telemetry/ops-server.ts'
@@ -51,6 +53,7 @@ interface Supervision {
   readonly absences: ReturnType<typeof createAbsenceDesk>
   /** Clicks of all workers, the dead included. */
   readonly clicks: ClickBooks
+  readonly health: () => Promise<HealthReport>
   phase: Phase
   /** Postgres has been asked once, so that 'ready' says something about it. */
   bootTried: boolean
@@ -67,6 +70,7 @@ export async function supervise(config: Config, deps: SupervisorDeps): Promise<v
     // Stays installed: a second signal must not cut the clean stop short.
     process.on(signal, () => ending.resolve({ stop: signal }))
   }
+  const probed = createHealth(deps.probes)
   const all: Supervision = {
     config,
     deps,
@@ -78,6 +82,10 @@ export async function supervise(config: Config, deps: SupervisorDeps): Promise<v
     }),
     absences: createAbsenceDesk(limits.scanAddresses),
     clicks: createClickBooks((what, clicks) => metrics.clicks[what].inc(clicks)),
+    health: async () => {
+      const report = await probed()
+      return all.booted ? report : { ...report, status: 'degraded' }
+    },
     phase: 'starting',
     bootTried: false,
     booted: undefined,
@@ -160,6 +168,12 @@ function hear(all: Supervision, worker: Worker, message: ToPrimary): void {
     case 'clicks':
       all.clicks.note(message)
       break
+    case 'how-is-all':
+      systemNow(all).then(
+        (report) => all.crew?.send(worker, { type: 'so-is-all', report }),
+        (error: unknown) => deps.log.error({ err: error }, 'how the server is could not be said'),
+      )
+      break
     case 'alive':
     case 'listener':
     case 'leaving':
@@ -198,13 +212,20 @@ async function refuseTakenPort(config: Config): Promise<void> {
   if (sentence !== undefined) throw new Refused(sentence)
 }
 
+async function systemNow(all: Supervision): Promise<SystemReport> {
+  const [health, { metrics, statuses }] = await Promise.all([all.health(), all.fleet.collect()])
+  const workers = (all.crew?.slots ?? []).map((slot) => ({
+    number: slot.number,
+    serving: answers(slot),
+    restarts: slot.restarts,
+    status: slot.worker && statuses.get(slot.worker.id),
+  }))
+  return { ...figuresOf(metrics, workers), uptimeS: Math.round(process.uptime()), phase: phaseOf(all), health }
+}
+
 async function startOps(all: Supervision): Promise<OpsServer> {
   const { config, deps, fleet } = all
-  const probed = createHealth(deps.probes)
-  const health: typeof probed = async () => {
-    const report = await probed()
-    return all.booted ? report : { ...report, status: 'degraded' }
-  }
+  const { health } = all
   const status = async (): Promise<Record<string, unknown>> => {
     const [report, { statuses }] = await Promise.all([health(), fleet.collect()])
     return {

@@ -9,6 +9,7 @@ import type { Count } from '../rates/counters.ts'
 import { PrimaryCounters, type Desk } from '../rates/primary-counters.ts'
 import { AbsenceChannel } from '../rates/shared-absences.ts'
 import { refusal } from './refusal.ts'
+import { SystemChannel, type SystemReport } from '../system/channel.ts'
 import type { ListenHandle } from './stand-in.ts'
 import type { Log } from '../telemetry/log.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
@@ -40,6 +41,8 @@ export interface AppDeps {
   readonly absences: AbsenceChannel
   /** To the books of all workers' clicks. */
   readonly reportClicks: (report: ClicksReport) => void
+  /** How all workers are. Rejects when the primary process does not say so in time. */
+  readonly askSystem: () => Promise<SystemReport>
 }
 
 interface WorkerDeps {
@@ -67,6 +70,7 @@ export async function work(config: Config, { log, metrics, startApp }: WorkerDep
   const counters = (desk: Desk) => new PrimaryCounters((question) => void tell(question), limits.primaryMs, desk)
   const desks = { rates: counters('rates'), guesses: counters('guesses') }
   const absences = new AbsenceChannel((report) => void tell(report))
+  const system = new SystemChannel((question) => void tell(question), limits.systemMs)
   let app: App | undefined
   let stopping = false
   const reporter = new Reporter(metrics.registry, () => app?.status() ?? {}, tell)
@@ -102,6 +106,7 @@ export async function work(config: Config, { log, metrics, startApp }: WorkerDep
     if (message.type === 'boot') boot.resolve(message.result)
     if (message.type === 'counted') desks[message.desk].heard(message)
     if (message.type === 'absences-of-all') absences.heard(message)
+    if (message.type === 'so-is-all') system.heard(message)
     if (message.type === 'collect') void report(message.request)
     if (message.type === 'connection' && socket) app?.adopt(socket)
     if (message.type === 'share') share()
@@ -130,6 +135,7 @@ export async function work(config: Config, { log, metrics, startApp }: WorkerDep
       guesses: desks.guesses,
       absences,
       reportClicks,
+      askSystem: system.ask,
     })
   } catch (error) {
     const sentence = refusal(error, config, 'public')

@@ -1,12 +1,13 @@
 // What narrows the list, and in which order it is.
 import { useQuery } from '@tanstack/react-query'
-import { useEffect, useState } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import { Button } from 'react-aria-components/Button'
 import { Menu, MenuItem, MenuTrigger } from 'react-aria-components/Menu'
 import { Popover } from 'react-aria-components/Popover'
 import { answerOf, api } from '../api.ts'
 import { Choice } from '../parts/fields.tsx'
 import { Icon } from '../parts/icon.tsx'
+import { useShortcut } from '../parts/shortcuts.tsx'
 import { useMe } from '../session.tsx'
 import { pageState } from '../state.ts'
 import { useWords } from '../words/words.tsx'
@@ -86,6 +87,8 @@ const pauseMs = 250
 function Search({ value, onChange }: { readonly value: string; readonly onChange: (value: string) => void }) {
   const words = useWords()
   const [text, setText] = useState(value)
+  const field = useRef<HTMLInputElement>(null)
+  useShortcut('/', () => field.current?.focus())
   // The address may change without us: by going back.
   useEffect(() => setText(value), [value])
   useEffect(() => {
@@ -100,8 +103,10 @@ function Search({ value, onChange }: { readonly value: string; readonly onChange
       <input
         className="input"
         type="search"
+        ref={field}
+        aria-keyshortcuts="/"
         aria-label={words.filters.search}
-        placeholder={words.filters.search}
+        placeholder={`${words.filters.search}   /`}
         value={text}
         onChange={({ target }) => setText(target.value)}
       />

@@ -1,10 +1,11 @@
 // The first thing on the page: an address goes in, Enter, and its short one is copied.
 import { useQuery } from '@tanstack/react-query'
-import { useEffect, useState, type SyntheticEvent } from 'react'
+import { useEffect, useRef, useState, type SyntheticEvent } from 'react'
 import { Link as To, useLocation } from 'wouter'
 import { answerOf, api, problemOf, type Link } from '../api.ts'
 import { CopyButton, copy } from '../parts/copy.tsx'
 import { sentenceOf } from '../parts/page.tsx'
+import { useShortcut } from '../parts/shortcuts.tsx'
 import { toast } from '../parts/toasts.tsx'
 import { useMe } from '../session.tsx'
 import { useWords } from '../words/words.tsx'
@@ -30,6 +31,8 @@ export function Shorten() {
   const [text, setText] = useState('')
   const [, go] = useLocation()
   const { create } = useLinkWrites(tenant)
+  const field = useRef<HTMLInputElement>(null)
+  useShortcut('n', () => field.current?.focus())
   const url = addressIn(text)
   const say = (link: Link, isCopied: boolean): void =>
     toast({
@@ -60,6 +63,8 @@ export function Shorten() {
           className="input"
           type="text"
           inputMode="url"
+          ref={field}
+          aria-keyshortcuts="n"
           autoComplete="off"
           spellCheck={false}
           aria-label={words.shorten.label}

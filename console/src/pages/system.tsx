@@ -5,29 +5,72 @@ import { Button } from 'react-aria-components/Button'
 import { answerOf, api, problemOf } from '../api.ts'
 import { CachesPanel } from '../link/caches.tsx'
 import { Field } from '../parts/fields.tsx'
-import { Page, Panel, sentenceOf } from '../parts/page.tsx'
+import { Failed, Loading, Page, Panel, sentenceOf } from '../parts/page.tsx'
 import { pageState } from '../state.ts'
+import '../styles/system.css'
+import { Ladder } from '../system/ladder.tsx'
+import { Beside, Checks } from '../system/panels.tsx'
+import { useSystem } from '../system/use-system.ts'
+import { useSystemWords } from '../system/words.ts'
 import { useFormats, useWords } from '../words/words.tsx'
 import { LimitsPanel } from './limits.tsx'
 import { Act } from '../parts/act.tsx'
 
 export default function System() {
   const words = useWords()
+  const own = useSystemWords()
   const { version, commit, publicUrl } = pageState
+  const { asked, flow } = useSystem()
+  const system = asked.data
   return (
     <Page title={words.shell.system} lead={words.system.lead}>
+      {asked.isPending && <Loading />}
+      {asked.isError && <Failed error={asked.error} onRetry={() => void asked.refetch()} />}
+      {system && flow && (
+        <div className="columns">
+          <Ladder system={system} flow={flow} />
+          <div className="aside">
+            <Checks system={system} />
+            <Beside system={system} />
+          </div>
+        </div>
+      )}
       <Panel title={words.system.release}>
         <dl className="facts">
           <dt>{words.system.version}</dt>
           <dd>
             {version} ({commit})
           </dd>
+          {system && (
+            <>
+              <dt>{own.node}</dt>
+              <dd>{system.node}</dd>
+              <dt>{own.uptime}</dt>
+              <dd>{spanOf(system.uptimeS, own)}</dd>
+            </>
+          )}
           <dt>PUBLIC_URL</dt>
           <dd>{publicUrl}</dd>
           <dt>{words.system.api}</dt>
           <dd>
             <a href="/api/docs">/api/docs</a>
           </dd>
+          {system?.links.grafana && (
+            <>
+              <dt>Grafana</dt>
+              <dd>
+                <a href={system.links.grafana}>{own.grafana}</a>
+              </dd>
+            </>
+          )}
+          {system?.links.runbook && (
+            <>
+              <dt>{own.runbook}</dt>
+              <dd>
+                <a href={system.links.runbook}>{system.links.runbook}</a>
+              </dd>
+            </>
+          )}
         </dl>
       </Panel>
       <LimitsPanel />
@@ -35,6 +78,12 @@ export default function System() {
       <Quotas />
     </Page>
   )
+}
+
+const spanOf = (seconds: number, own: ReturnType<typeof useSystemWords>): string => {
+  const minutes = Math.floor(seconds / 60)
+  if (minutes < 60) return own.minutes(minutes)
+  return own.days(Math.floor(minutes / 1440), Math.floor((minutes % 1440) / 60))
 }
 
 function LookUp() {
