@@ -317,7 +317,7 @@ async function compose(config: Config, deps: AppDeps, acquired: AsyncDisposableS
       onRefused: (why) => strangers.warn(why, 'somebody was not let in by the identity provider'),
       onUnable: (why) => troubles.warn(why, 'nobody can sign in by the identity provider'),
     })
-    const members = memberRoutes({ sql, makeLink: sessions.makeLink })
+    const members = memberRoutes({ sql, makeLink: sessions.makeLink, onTooMany })
     api.router.use(
       apiRouter(config, {
         sql,

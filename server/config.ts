@@ -506,8 +506,9 @@ export const limits = {
   memberName: 200,
   oidcLoggedGroups: 20,
   oidcLoggedGroup: 64,
-  /** Members of a tenant: a list has all of them. */
+  /** Members of a tenant: a list has all of them. Changes of them in a minute, per process: each is an entry of the audit log. */
   membersPerTenant: 1000,
+  memberChangesPerMinute: 60,
   /** Characters of a link's token, with room: a longer one is none of ours. */
   tokenLength: 100,
   /** Days that an entry of the audit log is kept, and the address in it; characters of what a field was and is. */

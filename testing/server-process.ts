@@ -54,7 +54,7 @@ export async function startServer(env: Record<string, string>, manner?: Manner):
 
 export async function spawnServer(env: Record<string, string>, manner: Manner = {}) {
   const { program = main, stdout = 'read' } = manner
-  const [port, opsPort] = [await freePort(), await freePort()]
+  const [port, opsPort] = [Number(env['PORT'] ?? (await freePort())), await freePort()]
   const [url, opsUrl] = [`http://127.0.0.1:${port}`, `http://127.0.0.1:${opsPort}`]
   const dataDir = mkdtempSync(join(tmpdir(), 'quicklink-test-'))
   const key = env['OWNER_KEY'] ?? `ql_${randomBytes(24).toString('base64url')}`

@@ -5,7 +5,7 @@ import { beforeAll, expect, test } from 'vitest'
 import { created } from '../../testing/http.ts'
 import { expectSound, quickLink, signedIn, sizes, visit, type At } from './browser.ts'
 
-const pages = ['', '/new', '/links/spring', '/stats', '/stats?code=spring', '/imports', '/keys', '/tenants', '/tenants/acme', '/domains', '/audit', '/system', '/account', '/nothing-here'] // prettier-ignore
+const pages = ['', '/new', '/links/spring', '/stats', '/stats?code=spring', '/imports', '/members', '/keys', '/tenants', '/tenants/acme', '/domains', '/audit', '/system', '/account', '/nothing-here'] // prettier-ignore
 
 /** Whatever a person can type, said by somebody who means harm. */
 const script = `"'><img src=x onerror="window.hurt=1"><script>window.hurt=1</script>`
@@ -112,7 +112,7 @@ test('a viewer is shown nothing to change, and no page of the owner', async () =
   await one.page.getByRole('heading', { name: 'No links yet' }).waitFor()
   expect(await one.page.getByLabel('Address to shorten').count()).toBe(0)
   expect(await one.page.getByRole('navigation', { name: 'Pages' }).getByRole('link').allTextContents()).toEqual(['Links', 'Statistics', 'My account']) // prettier-ignore
-  for (const path of ['/tenants', '/keys', '/new', '/imports']) {
+  for (const path of ['/tenants', '/members', '/keys', '/new', '/imports']) {
     await one.page.goto(`${at.url}/console${path}`)
     await one.page.getByRole('heading', { name: 'There is nothing here' }).waitFor()
   }

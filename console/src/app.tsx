@@ -1,11 +1,11 @@
 // The console: who is not signed in signs in; who is has the pages that the role may use.
-import { lazy, Suspense, useState, type ReactNode } from 'react'
+import { lazy, Suspense, useEffect, useState, type ReactNode } from 'react'
 import { Redirect, Route, Router, Switch } from 'wouter'
 import { Loading, Page } from './parts/page.tsx'
 import { Toasts } from './parts/toasts.tsx'
 import { SessionOf, useMe, useSession } from './session.tsx'
 import { Shell } from './shell.tsx'
-import { invited, type Role } from './state.ts'
+import { invited, takeToken, type Role } from './state.ts'
 import { Speech, useWords } from './words/words.tsx'
 import { Links } from './links/links.tsx'
 import { SignIn } from './pages/sign-in.tsx'
@@ -15,6 +15,7 @@ const NewLink = lazy(() => import('./link/new-link.tsx'))
 const StatsPage = lazy(() => import('./stats/stats.tsx'))
 const Imports = lazy(() => import('./imports/imports.tsx'))
 const Account = lazy(() => import('./pages/account.tsx'))
+const Members = lazy(() => import('./members/members.tsx'))
 const Keys = lazy(() => import('./pages/keys.tsx'))
 const Tenants = lazy(() => import('./pages/tenants.tsx'))
 const TenantPage = lazy(() => import('./pages/tenant.tsx'))
@@ -37,6 +38,12 @@ function Inside() {
   const { me } = useSession()
   // Whoever else is signed in here goes when the link is used.
   const [token, setToken] = useState(invited)
+  useEffect(() => {
+    // Of a link that is pasted while this page is open.
+    const onHash = (): void => setToken((before) => takeToken() ?? before)
+    addEventListener('hashchange', onHash)
+    return () => removeEventListener('hashchange', onHash)
+  }, [])
   if (me === null || token !== undefined) return <SignIn token={token} onDone={() => setToken(undefined)} />
   return (
     <Shell>
@@ -68,6 +75,11 @@ const Pages = () => (
     </Route>
     <Route path="/account">
       <Account />
+    </Route>
+    <Route path="/members">
+      <For role="admin">
+        <Members />
+      </For>
     </Route>
     <Route path="/keys">
       <For role="admin">

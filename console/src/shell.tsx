@@ -17,6 +17,7 @@ const places = [
   { to: '/', name: 'links', role: 'viewer' },
   { to: '/stats', name: 'stats', role: 'viewer' },
   { to: '/imports', name: 'imports', role: 'editor' },
+  { to: '/members', name: 'members', role: 'admin' },
   { to: '/keys', name: 'keys', role: 'admin' },
   { to: '/tenants', name: 'tenants', role: 'owner' },
   { to: '/domains', name: 'domains', role: 'owner' },

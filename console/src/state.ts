@@ -23,5 +23,11 @@ export type Role = (typeof ranks)[number]
 export const may = ({ role }: Me, needed: Role): boolean => ranks.indexOf(role) >= ranks.indexOf(needed)
 
 /** Of a link that signs somebody in: it is in memory alone from here on, and in no history. */
-export const invited = /^#token=([\w-]{1,100})$/.exec(location.hash)?.[1]
-if (invited !== undefined) history.replaceState(null, '', location.pathname)
+export function takeToken(): string | undefined {
+  const token = /^#token=([\w-]{1,100})$/.exec(location.hash)?.[1]
+  if (token !== undefined) history.replaceState(null, '', location.pathname)
+  return token
+}
+
+/** That of the link by which this page was opened. */
+export const invited = takeToken()

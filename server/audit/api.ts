@@ -21,7 +21,7 @@ export const auditRoutes = ({ sql, names, cursors }: AuditDeps): Route[] => [
     const asked: Asked = {
       tenant: logOf(caller, tenant),
       code: code === undefined ? undefined : names.codeAt(code, domain),
-      sinceItWasMade: !caller.isOwner,
+      byOwner: caller.isOwner,
     }
     const shown = (entry: Entry): EntryShown => present(names, caller, entry)
     if (request.accepts('application/json', 'application/x-ndjson') === 'application/x-ndjson') {

@@ -55,18 +55,27 @@ export interface Asked {
   readonly tenant: string | null
   /** A link. */
   readonly code: string | undefined
-  /** A tenant that has come back under the name of another one is not told of that. */
-  readonly sinceItWasMade: boolean
+  /** Others are told nothing of domains; nor, where a tenant has come back under the name of another one, of that. */
+  readonly byOwner: boolean
 }
 
-/** The newest first, from behind the entry `after`. */
+/** The newest first, from behind the entry `after`. Of a link that has, or has had, a password, nothing says where it leads, or led. */
 export const listEntries = (sql: Sql, asked: Asked, after: number | undefined, limit: number): Promise<Entry[]> =>
   sql.query(
-    `select n, id, at, tenant, action, kind, target, by_kind as "byKind", by_id as "byId", by_name as "byName",
-       by_tenant as "byTenant", session_id as "sessionId", address, changes
-     from audit where n < $1 ${asked.tenant === null ? 'and $2::text is null' : 'and tenant = $2'}
-       ${asked.code === undefined ? 'and $3::text is null' : `and kind = 'link' and target = $3`}
-       ${asked.sinceItWasMade ? 'and at >= (select created_at from tenants where tenants.id = $2)' : ''}
-     order by n desc limit $4`,
+    `with page as (
+       select n, id, at, tenant, action, kind, target, by_kind as "byKind", by_id as "byId", by_name as "byName",
+         by_tenant as "byTenant", session_id as "sessionId", address, changes
+       from audit where n < $1 ${asked.tenant === null ? 'and $2::text is null' : 'and tenant = $2'}
+         ${asked.code === undefined ? 'and $3::text is null' : `and kind = 'link' and target = $3`}
+         ${asked.byOwner ? '' : `and kind <> 'domain' and at >= (select created_at from tenants where tenants.id = $2)`}
+       order by n desc limit $4
+     ), guarded as (
+       select distinct tenant, target from audit
+       where kind = 'link' and target in (select target from page where kind = 'link') and changes ? 'hasPassword'
+     )
+     select n, id, at, tenant, action, kind, target, "byKind", "byId", "byName", "byTenant", "sessionId", address,
+       case when kind = 'link' and (tenant, target) in (select tenant, target from guarded)
+       then changes - '{url,rules}'::text[] else changes end as changes
+     from page order by n desc`,
     [after ?? Number.MAX_SAFE_INTEGER, asked.tenant, asked.code ?? null, limit],
   )

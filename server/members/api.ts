@@ -8,6 +8,7 @@ import type { Postgres, Sql } from '../connections/postgres.ts'
 import { QuickLinkError } from '../errors.ts'
 import type { MakeLink } from '../sessions/links.ts'
 import { newId } from '../sessions/token.ts'
+import { createAttempts } from '../tenants/attempts.ts'
 import { readTenant } from '../tenants/store.ts'
 import * as operations from './operations.ts'
 import type { MemberShown } from './operations.ts'
@@ -25,18 +26,36 @@ import {
 interface MembersDeps {
   readonly sql: Postgres
   readonly makeLink: MakeLink
+  readonly onTooMany: () => void
 }
 
 const invitationMinutes = limits.invitationDays * 24 * 60
 
-export const memberRoutes = ({ sql, makeLink }: MembersDeps): Route[] => [
+export function memberRoutes({ sql, makeLink, onTooMany }: MembersDeps): Route[] {
+  const changes = createAttempts(() => performance.now(), onTooMany, {
+    most: limits.memberChangesPerMinute,
+    detail: 'Your tenant has changed its members too often within a minute: try again later.',
+  })
+  /** Each leaves an entry in the audit log. */
+  const count = ({ isOwner, tenant }: Caller): void => {
+    if (!isOwner) changes.begin(tenant)
+  }
+  return routesOf({ sql, makeLink, count })
+}
+
+interface RoutesDeps extends Omit<MembersDeps, 'onTooMany'> {
+  readonly count: (caller: Caller) => void
+}
+
+const routesOf = ({ sql, makeLink, count }: RoutesDeps): Route[] => [
   route(operations.createMember, async ({ caller, by, body: { name, role, tenant: of } }) => {
     const tenant = tenantOf(caller, of)
     mayGive(role, caller)
+    count(caller)
     const id = newId('member')
     const body = await sql.transaction(async (sql) => {
       const row = await inserted(sql, { id, tenant, name, role })
-      const invitation = await makeLink(sql, { kind: 'member', id }, invitationMinutes)
+      const invitation = await makeLink(sql, { kind: 'member', id }, invitationMinutes, caller)
       note(sql, by, { tenant, kind: 'member', target: id, changes: changesOf({ after: { name, role } }) })
       return { ...present(row), invitation }
     })
@@ -51,6 +70,7 @@ export const memberRoutes = ({ sql, makeLink }: MembersDeps): Route[] => [
     return { body: present(row) }
   }),
   route(operations.changeMember, async ({ caller, by, params: { id }, body: patch }) => {
+    count(caller)
     const row = await sql.transaction(async (sql) => {
       const was = await locked(sql, id, caller)
       if (patch.role !== undefined) mayGive(patch.role, caller)
@@ -63,6 +83,7 @@ export const memberRoutes = ({ sql, makeLink }: MembersDeps): Route[] => [
     return { body: present(row) }
   }),
   route(operations.deleteMember, async ({ caller, by, params: { id } }) => {
+    count(caller)
     await sql.transaction(async (sql) => {
       const { tenant, name, role } = await locked(sql, id, caller)
       await deleteMember(sql, id)
@@ -71,10 +92,11 @@ export const memberRoutes = ({ sql, makeLink }: MembersDeps): Route[] => [
     return undefined
   }),
   route(operations.inviteMember, async ({ caller, by, params: { id } }) => {
+    count(caller)
     const body = await sql.transaction(async (sql) => {
       const { tenant, issuer } = await locked(sql, id, caller)
       if (issuer !== null) throw ofProvider()
-      const link = await makeLink(sql, { kind: 'member', id }, invitationMinutes)
+      const link = await makeLink(sql, { kind: 'member', id }, invitationMinutes, caller)
       note(sql, by, { tenant, kind: 'member', target: id })
       return link
     })

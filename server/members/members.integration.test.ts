@@ -254,3 +254,53 @@ test('an account may sign in only so often within a minute', async () => {
   }
   expect([...statuses]).toEqual([201, 429])
 })
+
+test('an invitation is worth as much as who has made it: none of an admin who was demoted or removed, or of a key that was revoked', async () => {
+  const { id: tenant, admin } = await team()
+  const [ada, bob] = [await joined(admin, 'admin'), await joined(admin, 'admin')]
+  const { id: keyId, key } = await created(admin, `/tenants/${tenant}/keys`, { name: 'x', role: 'admin' })
+  const [byAda, byBob] = [await invite(ada.page), await invite(bob.page)]
+  const byKey = await invite(apiOf(app.url, String(key)))
+  const [again, theirs] = [await invite(admin), await invite(admin)]
+  // Another admin's invitation takes the place of the one before, and is that admin's.
+  const taken = tokenIn((await bob.page('POST', `/members/${again.id}/invitation`)).body['url'])
+  await admin('PATCH', `/members/${ada.id}`, { role: 'editor' })
+  await admin('DELETE', `/members/${bob.id}`)
+  await admin('DELETE', `/tenants/${tenant}/keys/${String(keyId)}`)
+  for (const token of [byAda.token, byBob.token, byKey.token, taken]) {
+    expect((await strangers('POST', '/invitation', { token }, ours)).status).toBe(401)
+    expect((await spend(token)).status).toBe(401)
+  }
+  expect((await spend(theirs.token)).status).toBe(201)
+})
+
+test('who ends all sessions has no link open that would begin another one', async () => {
+  const { admin } = await team()
+  const { id, page } = await joined(admin)
+  const { url: link } = await created(admin, `/members/${id}/invitation`, {})
+  expect((await page('DELETE', '/sessions')).status).toBe(204)
+  expect((await spend(tokenIn(link))).status).toBe(401)
+})
+
+test('a database that was put back has no session and no link of before', async () => {
+  const databaseUrl = await freshDatabase()
+  const back = await startTestApp({ databaseUrl, env: { PUBLIC_URL: 'https://go.example.org' } })
+  const { url: link } = (await back.api('POST', '/sign-in-links')).body
+  const api = apiOf(back.url, null)
+  const Cookie = cookieOf(await api('POST', '/session', { key: back.key }, ours))
+  expect((await api('GET', '/session', undefined, { Cookie })).status).toBe(200)
+  // As `make restore` does, and a server that finds its database behind what it knows.
+  await withSql(databaseUrl, (sql) => sql.query('update ql_meta set epoch = gen_random_uuid()'))
+  await waitFor(async () => (await api('GET', '/session', undefined, { Cookie })).status === 401)
+  expect((await api('POST', '/session', { token: tokenIn(link) }, ours)).status).toBe(401)
+})
+
+test('changes of members are bounded, for all that each leaves in the audit log', async () => {
+  const { admin } = await team()
+  const { id } = await invite(admin)
+  const statuses = []
+  // More than two minutes have room for: a new one may begin on the way.
+  for (let n = 0; n <= 2 * limits.memberChangesPerMinute; n++)
+    statuses.push((await admin('POST', `/members/${id}/invitation`)).status)
+  expect([...new Set(statuses)]).toEqual([201, 429])
+})

@@ -12,7 +12,7 @@ import { linkMaker, type MakeLink } from './links.ts'
 import * as operations from './operations.ts'
 import type { SessionShown } from './operations.ts'
 import { createSignIn, noLink, type SignIn } from './sign-in.ts'
-import { deleteSessions, findLink, findSession, listSessions, type SessionRow } from './store.ts'
+import { deleteLinks, deleteSessions, findLink, findSession, listSessions, type SessionRow } from './store.ts'
 import { formOf } from './token.ts'
 
 interface SessionsDeps {
@@ -99,7 +99,7 @@ const ofSignIn = ({ sql, cookie, signIn, makeLink, authenticate, onRefused, issu
       if (caller.sessionId !== undefined)
         throw new QuickLinkError('forbidden', 'This needs the key itself, not a session.')
       const body = await sql.transaction(async (sql) => {
-        const link = await makeLink(sql, caller, limits.signInLinkMinutes)
+        const link = await makeLink(sql, caller, limits.signInLinkMinutes, caller)
         note(sql, by, { tenant: caller.tenant, kind: 'key', target: caller.id })
         return link
       })
@@ -144,6 +144,7 @@ const end = (sql: Postgres, by: By, id: string | null): Promise<boolean> =>
   sql.transaction(async (sql) => {
     const { id: whose, kind, tenant } = by.caller
     const gone = await deleteSessions(sql, by.caller, id)
+    if (id === null) await deleteLinks(sql, by.caller)
     const all = { tenant, kind, target: whose, changes: { sessions: { before: gone, after: 0 } } }
     if (gone > 0) note(sql, by, id === null ? all : { tenant, kind: 'session', target: id })
     return gone > 0

@@ -11,13 +11,13 @@ export interface LinkOnce {
   readonly endsAt: string
 }
 
-export type MakeLink = (sql: Sql, of: Account, minutes: number) => Promise<LinkOnce>
+export type MakeLink = (sql: Sql, of: Account, minutes: number, by: Account) => Promise<LinkOnce>
 
 export const linkMaker =
   (publicUrl: string, cookie: Pick<SessionCookie, 'refuseWhereUnsafe'>): MakeLink =>
-  async (sql, of, minutes) => {
+  async (sql, of, minutes, by) => {
     cookie.refuseWhereUnsafe()
     const token = newToken('qi')
-    const endsAt = await putLink(sql, of, sha256(token), minutes)
+    const endsAt = await putLink(sql, of, { tokenHash: sha256(token), minutes, by })
     return { url: `${publicUrl}/console/sign-in#token=${token}`, endsAt: endsAt.toISOString() }
   }

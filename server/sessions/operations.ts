@@ -165,7 +165,7 @@ export const endSessions = operation({
   group: 'Sessions',
   needs: 'viewer',
   summary: 'End all sessions of an account',
-  about: 'This one among them. A key goes on.',
+  about: 'This one among them, and a link that would begin another one. A key goes on.',
   answer: { status: 204, what: 'They have ended.' },
   problems: ['forbidden'],
 })

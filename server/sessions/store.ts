@@ -91,29 +91,48 @@ export async function deleteSessions(sql: Sql, of: Account, id: string | null): 
   return gone.length
 }
 
+/** A link that would begin another one. */
+export const deleteLinks = (sql: Sql, of: Account): Promise<unknown> =>
+  sql.query(`delete from sign_in_links where ${columnOf(of)} = $1`, [of.id])
+
 export async function deleteSession(sql: Sql, tokenHash: Buffer): Promise<void> {
   await sql.query('delete from sessions where token_hash = $1', [tokenHash])
 }
 
+export interface NewLink {
+  readonly tokenHash: Buffer
+  readonly minutes: number
+  readonly by: Account
+}
+
 /** Of an account one link signs in: the one before does no longer. */
-export async function putLink(sql: Sql, of: Account, tokenHash: Buffer, minutes: number): Promise<Date> {
+export async function putLink(sql: Sql, of: Account, { tokenHash, minutes, by }: NewLink): Promise<Date> {
   const column = columnOf(of)
   const [row] = await sql.query<{ endsAt: Date }>(
-    `insert into sign_in_links (token_hash, ${column}, ends_at) values ($1, $2, now() + make_interval(mins => $3))
-     on conflict (${column}) do update set token_hash = excluded.token_hash, ends_at = excluded.ends_at
+    `insert into sign_in_links (token_hash, ${column}, ends_at, by_key, by_member)
+     values ($1, $2, now() + make_interval(mins => $3), $4, $5)
+     on conflict (${column}) do update set token_hash = excluded.token_hash, ends_at = excluded.ends_at,
+       by_key = excluded.by_key, by_member = excluded.by_member
      returning ends_at as "endsAt"`,
-    [tokenHash, of.id, minutes],
+    [tokenHash, of.id, minutes, by.kind === 'key' ? by.id : null, by.kind === 'member' ? by.id : null],
   )
   if (!row) throw new Error('a link was inserted and not returned')
   return row.endsAt
 }
+
+/** Of a link `s`: it is good, and who has made it still may make such links. */
+const linkHolds = `s.token_hash = $1 and s.ends_at > now()
+  and (s.by_key is null or exists (
+    select from api_keys b where b.id = s.by_key and b.revoked_at is null and (b.expires_at is null or b.expires_at > now())))
+  and (s.by_member is null or exists (
+    select from members b where b.id = s.by_member and b.role in ('admin', 'owner')))`
 
 export async function findLink(
   sql: Sql,
   tokenHash: Buffer,
 ): Promise<{ readonly caller: Caller; readonly endsAt: Date } | undefined> {
   const [row] = await sql.query<AccountRow & { readonly endsAt: Date }>(
-    `select ${account}, s.ends_at as "endsAt" from sign_in_links s ${ofAccount} and s.token_hash = $1 and s.ends_at > now()`,
+    `select ${account}, s.ends_at as "endsAt" from sign_in_links s ${ofAccount} and ${linkHolds}`,
     [tokenHash],
   )
   if (!row) return undefined
@@ -124,7 +143,7 @@ export async function findLink(
 /** Of two who come with it at once, one finds it. */
 export async function takeLink(sql: Sql, tokenHash: Buffer): Promise<Caller | undefined> {
   const [row] = await sql.query<AccountRow>(
-    `with s as (delete from sign_in_links where token_hash = $1 and ends_at > now() returning key_id, member_id)
+    `with s as (delete from sign_in_links s where ${linkHolds} returning key_id, member_id)
      select ${account} from s ${ofAccount}`,
     [tokenHash],
   )

@@ -28,7 +28,7 @@ export async function settleOwnerKey(sql: Sql, supplied: string | undefined, dat
   return 'generated'
 }
 
-/** Another key than before: whoever has signed in with that one is out, and links that would sign in are spent. */
+/** Another key than before: whoever has signed in with that one is out, and links that it has made sign nobody in. */
 const storeHash = (sql: Sql, key: string): Promise<unknown> =>
   sql.query(
     `with stored as (
@@ -37,7 +37,7 @@ const storeHash = (sql: Sql, key: string): Promise<unknown> =>
          where api_keys.key_hash <> excluded.key_hash
        returning id
      ), links as (
-       delete from sign_in_links using stored where key_id = stored.id
+       delete from sign_in_links using stored where key_id = stored.id or by_key = stored.id
      )
      delete from sessions using stored where key_id = stored.id`,
     [hashKey(key)],

@@ -1,4 +1,4 @@
-// My account: the sessions of the key that one has come with, and what this browser shows.
+// My account: the sessions of whoever is signed in, and what this browser shows.
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { Button } from 'react-aria-components/Button'
 import { answerOf, api, done, problemOf } from '../api.ts'

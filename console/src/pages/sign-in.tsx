@@ -33,7 +33,7 @@ export function SignIn({ token, onDone }: SignInProps) {
             {words.signIn.ended}
           </p>
         )}
-        {token === undefined ? <ByKey /> : <ByLink token={token} onDone={onDone} />}
+        {token === undefined ? <Ways /> : <ByLink key={token} token={token} onDone={onDone} />}
       </Page>
       <footer className="row">
         <Language />
@@ -48,7 +48,8 @@ function ByLink({ token, onDone }: { readonly token: string; readonly onDone: ()
   const { signIn } = useSession()
   const [, go] = useLocation()
   const account = useQuery({
-    queryKey: ['invitation'],
+    queryKey: ['invitation', token],
+    gcTime: 0,
     queryFn: () => answerOf(api.POST('/invitation', { body: { token } })),
   })
   const use = useMutation({
@@ -82,6 +83,35 @@ function ByLink({ token, onDone }: { readonly token: string; readonly onDone: ()
     </div>
   )
 }
+
+/** By the identity provider where there is one, and by a key in any case. */
+function Ways() {
+  const words = useWords()
+  const ways = useQuery({ queryKey: ['sign-in'], queryFn: () => answerOf(api.GET('/sign-in')) })
+  const oidc = ways.data?.oidc
+  return (
+    <>
+      {ways.data?.safe === false && (
+        <div className="notice" role="alert">
+          <Icon name="alert" />
+          <p>{words.signIn.unsafe}</p>
+        </div>
+      )}
+      {oidc && (
+        <div className="stack">
+          {/* Away from this page, and back to where one wanted to go. */}
+          <a className="button strong" href={`${oidc.start}?returnTo=${encodeURIComponent(wanted())}`}>
+            {words.signIn.by(new URL(oidc.issuer).host)}
+          </a>
+          <p className="about">{words.signIn.or}</p>
+        </div>
+      )}
+      <ByKey />
+    </>
+  )
+}
+
+const wanted = (): string => location.pathname + location.search
 
 function ByKey() {
   const words = useWords()

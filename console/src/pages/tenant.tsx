@@ -6,6 +6,7 @@ import { Link as To, useLocation } from 'wouter'
 import { answerOf, api, done, problemOf, type Schemas } from '../api.ts'
 import { Above } from '../parts/dialog.tsx'
 import { Choice, Field, OnOff } from '../parts/fields.tsx'
+import { MembersPanel } from '../members/panel.tsx'
 import { Failed, Loading, Page, Panel, sentenceOf } from '../parts/page.tsx'
 import { statsOf } from '../stats/query.ts'
 import { toast } from '../parts/toasts.tsx'
@@ -35,6 +36,7 @@ export default function TenantPage({ id }: { readonly id: string }) {
       {tenant.isError && <Failed error={tenant.error} onRetry={() => void tenant.refetch()} />}
       {tenant.data && (
         <>
+          <MembersPanel tenant={id} />
           <KeysPanel tenant={id} />
           <LimitsPanel of={id} />
           {id !== 'owner' && <Settings key={tenant.data.updatedAt} tenant={tenant.data} />}
