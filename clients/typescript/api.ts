@@ -577,7 +577,7 @@ export interface paths {
     post?: never
     /**
      * End all sessions of an account
-     * @description This one among them. A key goes on.
+     * @description This one among them, and a link that would begin another one. A key goes on.
      *
      *     Needs the role `viewer`.
      */
