@@ -38,7 +38,7 @@ const admin = (statement: string): Promise<unknown> =>
 const note = (details: object, message: string): void => void logged.push(`${message} ${JSON.stringify(details)}`)
 const log = { info: note, warn: note, error: note }
 const start = (more: Partial<BootConfig> = {}): Promise<BootResult> =>
-  boot({ databaseUrl, dataDir, ownerKey: undefined, codeSalt: undefined, ...more }, log)
+  boot({ databaseUrl, dataDir, ownerKey: undefined, codeSalt: undefined, visitsTz: 'UTC', ...more }, log)
 
 const ignore = (): void => undefined
 
@@ -64,6 +64,13 @@ describe('migrations', () => {
     expect(run.map(({ name }) => name)).toEqual(files.sort())
     expect(await db.query('select id from api_keys')).toEqual([{ id: 'owner' }])
     expect(logged.filter((line) => line.startsWith('migrated'))).toHaveLength(files.length)
+  })
+
+  test('with a VISITS_TZ that Postgres does not know say so', async () => {
+    // Node knows it.
+    await expect(start({ visitsTz: 'US/Pacific-New' })).rejects.toThrow(
+      'VISITS_TZ is US/Pacific-New, a time zone that this Postgres does not know: name another, like UTC or Europe/Berlin.',
+    )
   })
 
   test('without Postgres fail as something that may pass', async () => {

@@ -1,7 +1,8 @@
 // What a database needs before this process may use it. The same steps for every process and every start, one process at
 // a time; whatever is there already is left as it is.
-import { limits, type Config } from './config.ts'
+import { ConfigError, limits, type Config } from './config.ts'
 import { withDatabaseLock } from './connections/migrate.ts'
+import { sqlState, type Sql } from './connections/postgres.ts'
 import { adoptDatabase, postgresRunningSince } from './links/adopt.ts'
 import type { Minting, Preparation } from './links/create-link.ts'
 import { readHighWater } from './links/high-water.ts'
@@ -10,7 +11,7 @@ import { shortcodes } from './links/shortcode.ts'
 import type { Lines } from './telemetry/sparing.ts'
 import { ownerKeyFile, settleOwnerKey } from './tenants/owner-key.ts'
 
-export type BootConfig = Pick<Config, 'databaseUrl' | 'ownerKey' | 'codeSalt' | 'dataDir'>
+export type BootConfig = Pick<Config, 'databaseUrl' | 'ownerKey' | 'codeSalt' | 'dataDir' | 'visitsTz'>
 
 /** Plain data: the primary process finds it out, and sends it to its workers. */
 export interface BootResult extends Salt {
@@ -25,6 +26,7 @@ export interface BootResult extends Salt {
 export function boot(config: BootConfig, log: Lines, goneBack?: string): Promise<BootResult> {
   const onInfo = (message: string): void => log.info({}, message)
   return withDatabaseLock({ url: config.databaseUrl, connectMs: limits.bootConnectMs, onInfo }, async (sql) => {
+    await probeTimeZone(sql, config.visitsTz)
     const highWater = await readHighWater(config.dataDir)
     const adoption = await adoptDatabase(sql, { highWater, goneBack })
     if (adoption === 'restored')
@@ -39,6 +41,18 @@ export function boot(config: BootConfig, log: Lines, goneBack?: string): Promise
     }
     return { ...salt, postgresRunningSince: await postgresRunningSince(sql) }
   })
+}
+
+/** The lists of time zones of Node and of Postgres are not of the same day. */
+async function probeTimeZone(sql: Sql, name: string): Promise<void> {
+  try {
+    await sql.query('select now() at time zone $1', [name])
+  } catch (error) {
+    if (sqlState(error) !== '22023') throw error
+    throw new ConfigError(
+      `VISITS_TZ is ${name}, a time zone that this Postgres does not know: name another, like UTC or Europe/Berlin.`,
+    )
+  }
 }
 
 /** What this process mints with, and the way to boot again when the database may be a restored copy. */

@@ -9,7 +9,7 @@ import { openPostgres, type Postgres } from './connections/postgres.ts'
 import { openRedis } from './connections/redis.ts'
 import { watchHighWater } from './links/high-water.ts'
 import { clickOrder } from './links/click-order.ts'
-import { chooseIndexes, countTags, upkeep } from './links/upkeep.ts'
+import { chooseIndexes, countTags, makeVisitPartitions, upkeep } from './links/upkeep.ts'
 import { Refused } from './processes/refusal.ts'
 import { supervise } from './processes/supervisor.ts'
 import { readBuild, type Build } from './telemetry/build.ts'
@@ -76,6 +76,7 @@ function keepUp(config: Config, log: Log, metrics: Metrics): void {
   const run = async (): Promise<void> => {
     const { databaseUrl: url } = config
     const connectMs = probeMs
+    await connected(makeVisitPartitions).catch((error: unknown) => onFailure('visitPartitions', error))
     await buildIndexes({ url, connectMs, buildMs: limits.indexMs }, chooseIndexes).then(
       (built) => {
         if (built.length > 0) log.info({ built }, 'built indexes')

@@ -2,6 +2,7 @@
 import type { Request } from 'express'
 import { parse } from '../api/http.ts'
 import { route, type Caller, type Route } from '../api/operation.ts'
+import { Turns } from '../api/turns.ts'
 import { limits } from '../config.ts'
 import { invalid, QuickLinkError, toProblem } from '../errors.ts'
 import { parseCode, type Code } from '../link.ts'
@@ -16,7 +17,6 @@ import { idempotencyKey } from './idempotency.ts'
 import { createSchema } from './input.ts'
 import { listLinks } from './list.ts'
 import { makeAll, mustBePlain, reuse } from './reuse.ts'
-import { Turns } from './search.ts'
 import { present, type LinkShown } from './shown.ts'
 import { ownHosts, scopeOf } from './api.ts'
 import type { Tier } from '../tenants/tiers.ts'
@@ -32,15 +32,13 @@ const refusal = (error: QuickLinkError) => {
 
 export function bulkRoutes(deps: LinksApiDeps): Route[] {
   const { names } = deps
-  const turns = new Turns({ running: limits.bulkWorking, waiting: limits.bulkRequests, what: 'request for many links' })
-  const inTurn = async <T>({ tenant }: Caller, work: () => Promise<T>): Promise<T> => {
-    await turns.take(tenant)
-    try {
-      return await work()
-    } finally {
-      turns.pass(tenant)
-    }
-  }
+  const turns = new Turns({
+    running: limits.bulkWorking,
+    waiting: limits.bulkRequests,
+    waitingOfTenant: 1,
+    what: 'request for many links',
+  })
+  const inTurn = <T>({ tenant }: Caller, work: () => Promise<T>): Promise<T> => turns.in(tenant, work)
   const shown = (row: LinkRow): LinkShown => present(names, row)
   const shownAs = (status: number) => (result: LinkRow | QuickLinkError) =>
     result instanceof QuickLinkError ? refusal(result) : { status, link: shown(result) }

@@ -18,7 +18,7 @@ let logged: string[]
 const note = (details: object, message: string): void => void logged.push(`${message} ${JSON.stringify(details)}`)
 const log = { info: note, warn: note, error: note }
 const start = (more: Partial<BootConfig> = {}): Promise<BootResult> =>
-  boot({ databaseUrl, dataDir, ownerKey: undefined, codeSalt: undefined, ...more }, log)
+  boot({ databaseUrl, dataDir, ownerKey: undefined, codeSalt: undefined, visitsTz: 'UTC', ...more }, log)
 const meta = async () => (await db.query<{ epoch: string }>('select * from ql_meta'))[0]
 const draw = async (sequence = 'link_counter_seq'): Promise<number> =>
   (await db.query<{ n: number }>(`select nextval('${sequence}') as n`))[0]?.n ?? NaN
@@ -102,7 +102,7 @@ describe('a database whose files were put back', () => {
     await goBack()
     const [now] = await db.query<{ identity: string }>(`select ql_identity() || '/' || ql_announcing() as identity`)
     const config = { databaseUrl, dataDir: await mkdtemp(join(tmpdir(), 'quicklink-boot-')) }
-    const withRedis = () => boot({ ...config, ownerKey: undefined, codeSalt: undefined }, log, now?.identity)
+    const withRedis = () => boot({ ...config, ownerKey: undefined, codeSalt: undefined, visitsTz: 'UTC' }, log, now?.identity)
     await withRedis()
     const after = await meta()
     await withRedis()

@@ -5,10 +5,11 @@
 // Where pg_trgm is there, `q` may stand anywhere in the code, in the beginning of the URL or in the title. Where it is not, or as long
 // as its index is being built, they must begin with `q`, the URL without its scheme and `www.`. Without regard to
 // case. The URL is cut, because the work of finding a pattern in it, and the index, grow with it.
+import { busy, Turns } from '../api/turns.ts'
 import { limits } from '../config.ts'
 import type { Choose } from '../connections/indexes.ts'
 import { sqlState, type Postgres, type Sql } from '../connections/postgres.ts'
-import { QuickLinkError, unavailable } from '../errors.ts'
+import { unavailable } from '../errors.ts'
 
 const url = `left(url, ${limits.searchedChars}) collate "C"`
 const anywhere = `lower(code || E'\\n' || ${url})`
@@ -72,21 +73,19 @@ export type Leash = <T>(
 ) => Promise<T>
 
 export function createLeash(db: Postgres): Leash {
-  const turns = new Turns({ running: limits.searches, waiting: limits.searchQueue, what: 'search' })
-  return async (tenant, tooLong, work) => {
-    await turns.take(tenant)
-    try {
-      return await db.transaction(async (sql) => {
-        const hasTrigrams = await begin(sql, tenant)
-        return work(sql, (q) => matchOf(q, hasTrigrams))
-      })
-    } catch (error) {
-      if (sqlState(error) !== '57014') throw error
-      throw unavailable(tooLong, error)
-    } finally {
-      turns.pass(tenant)
-    }
-  }
+  const turns = new Turns({ running: limits.searches, waiting: limits.searchQueue, waitingOfTenant: 1, what: 'search' })
+  return (tenant, tooLong, work) =>
+    turns.in(tenant, async () => {
+      try {
+        return await db.transaction(async (sql) => {
+          const hasTrigrams = await begin(sql, tenant)
+          return work(sql, (q) => matchOf(q, hasTrigrams))
+        })
+      } catch (error) {
+        if (sqlState(error) !== '57014') throw error
+        throw unavailable(tooLong, error)
+      }
+    })
 }
 
 const searchLock = 7_105_005
@@ -108,45 +107,4 @@ async function begin(sql: Sql, tenant: string): Promise<boolean> {
 export async function matcherIn(sql: Sql): Promise<(q: string) => Match> {
   const [found] = await sql.query<{ trigrams: boolean }>(`select ${trigramsThere}`)
   return (q) => matchOf(q, found?.trigrams ?? false)
-}
-
-const busy = (what: string): QuickLinkError =>
-  new QuickLinkError('rate_limited', `Another ${what} of this tenant is under way: try again when it has ended.`, {
-    retryAfterS: 1,
-  })
-
-/** In this process: one of a tenant, and one more that waits for it; a few of all tenants, in their order. */
-export class Turns {
-  readonly #most: { readonly running: number; readonly waiting: number; readonly what: string }
-  readonly #running = new Set<string>()
-  readonly #waiting = new Map<string, () => void>()
-
-  constructor(most: { readonly running: number; readonly waiting: number; readonly what: string }) {
-    this.#most = most
-  }
-
-  async take(tenant: string): Promise<void> {
-    if (this.#mayRun(tenant)) {
-      this.#running.add(tenant)
-      return
-    }
-    const { what, waiting } = this.#most
-    if (this.#waiting.has(tenant)) throw busy(what)
-    if (this.#waiting.size >= waiting) throw unavailable(`Too many of the kind are waiting: try again soon.`)
-    await new Promise<void>((resolve) => this.#waiting.set(tenant, resolve))
-  }
-
-  pass(tenant: string): void {
-    this.#running.delete(tenant)
-    for (const [next, begins] of this.#waiting) {
-      if (!this.#mayRun(next)) continue
-      this.#waiting.delete(next)
-      this.#running.add(next)
-      begins()
-    }
-  }
-
-  #mayRun(tenant: string): boolean {
-    return !this.#running.has(tenant) && this.#running.size < this.#most.running
-  }
 }

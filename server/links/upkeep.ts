@@ -93,6 +93,11 @@ export async function upkeep(
   return worked
 }
 
+/** Before what takes long at the start: visits for which there is no partition cannot be kept. */
+export async function makeVisitPartitions(db: Postgres): Promise<void> {
+  for await (const _ of steps(db, visitTasks(usualTerms).visitPartitions)) void _
+}
+
 /** Far more often than the rest, so that few changes of tags stand beside their numbers. */
 export async function countTags(db: Postgres): Promise<void> {
   for await (const _ of steps(db, addUpTags)) void _

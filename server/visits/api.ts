@@ -1,7 +1,9 @@
 // The routes of visits: whose they are, and what is told of them.
 import type { z } from 'zod'
 import { route, type Asked as AskedOf, type Caller, type Route } from '../api/operation.ts'
-import type { Postgres } from '../connections/postgres.ts'
+import { Turns } from '../api/turns.ts'
+import { limits } from '../config.ts'
+import { sqlState, type Postgres } from '../connections/postgres.ts'
 import type { Names } from '../domains/names.ts'
 import { invalid, QuickLinkError } from '../errors.ts'
 import { csvLine } from '../links/csv.ts'
@@ -10,7 +12,7 @@ import { findTag } from '../links/tags.ts'
 import type { Terms } from './keep.ts'
 import * as operations from './operations.ts'
 import type { StatsShown } from './operations.ts'
-import { subjectOf } from './rows.ts'
+import { subjectOf, tenantSubject } from './rows.ts'
 import { askStats, type Question, type Stats } from './stats.ts'
 
 export interface StatsApiDeps {
@@ -21,19 +23,35 @@ export interface StatsApiDeps {
 
 type Asked = z.output<typeof operations.readStats.query>
 
+/** SQLSTATE. Those of VISITS_TZ are known: see boot.ts. */
+const unknownZone = '22023'
 const unitMs = { hour: 3_600_000, day: 86_400_000, week: 7 * 86_400_000, month: 31 * 86_400_000 } as const
 /** As many as a chart can show. */
 const bucketsMost = 2200
 const rangeMs = 30 * unitMs.day
 
 export function statsRoutes({ db, names, terms }: StatsApiDeps): Route[] {
-  const tell = async (subject: string, asked: Omit<Asked, 'tenant'>, request: AskedOf['request']) => {
-    const question = questionOf(subject, asked, Date.now())
-    // One state of the database: what is folded meanwhile is in all of the answer, or in nothing of it.
-    const stats = await db.transaction((sql) => {
+  const turns = new Turns({
+    running: limits.stats,
+    waiting: limits.statsWaiting,
+    waitingOfTenant: limits.statsWaitingOfTenant,
+    what: 'question about visits',
+  })
+  // One state of the database: what is folded meanwhile is in all of the answer, or in nothing of it.
+  const ask = (question: Question): Promise<Stats> =>
+    db.transaction((sql) => {
       void sql.query('set transaction isolation level repeatable read, read only')
       return askStats(sql, terms, question)
     })
+  const tell = async (caller: Caller, subject: string, asked: Omit<Asked, 'tenant'>, request: AskedOf['request']) => {
+    const question = questionOf(subject, asked, Date.now())
+    const stats = await turns
+      .in(caller.tenant, () => ask(question))
+      .catch((error: unknown) => {
+        throw sqlState(error) === unknownZone
+          ? invalid('tz', `Postgres does not know the time zone ${asked.tz}.`)
+          : error
+      })
     const body = present(terms, question, stats)
     if (request.accepts('application/json', 'text/csv') !== 'text/csv') return { body }
     return { type: 'text/csv; charset=utf-8; header=present', parts: () => tableOf(body) }
@@ -42,14 +60,17 @@ export function statsRoutes({ db, names, terms }: StatsApiDeps): Route[] {
     route(operations.readLinkStats, async ({ caller, params, query: { domain, ...asked }, request }) => {
       const link = await readLink(db, names.codeAt(params.code, domain), caller.isOwner ? null : caller.tenant)
       if (!link) throw new QuickLinkError('not_found', `There is no link ${params.code}.`)
-      return tell(subjectOf.link(link.id), asked, request)
+      return tell(caller, subjectOf.link(link.id), asked, request)
     }),
-    route(operations.readStats, ({ caller, query: { tenant, ...asked }, request }) =>
-      tell(subjectOf.tenant(whoseOf(caller, tenant)), asked, request),
-    ),
+    route(operations.readStats, async ({ caller, query: { tenant, ...asked }, request }) => {
+      const [row] = await db.query<{ subject: string }>(`select ${tenantSubject('$1')} as subject`, [
+        whoseOf(caller, tenant),
+      ])
+      return tell(caller, row?.subject ?? '', asked, request)
+    }),
     route(operations.readTagStats, async ({ caller, params, query: { tenant, ...asked }, request }) => {
       const tag = await findTag(db, whoseOf(caller, tenant), params.tag)
-      return tell(subjectOf.tag(tag.id), asked, request)
+      return tell(caller, subjectOf.tag(tag.id), asked, request)
     }),
   ]
 }

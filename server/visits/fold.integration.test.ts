@@ -10,7 +10,7 @@ import { dimensions, otherValue, type Cell, type HourOfVisits, type LinkVisits }
 import { unpack } from './cells.ts'
 import { foldVisits } from './fold.ts'
 import { encode, estimate } from './hyperloglog.ts'
-import { usualTerms } from './keep.ts'
+import { usualTerms, visitTasks } from './keep.ts'
 import { figures } from './rows.ts'
 
 const hourMs = 3_600_000
@@ -228,6 +228,17 @@ describe('the fold', () => {
     }) // prettier-ignore
   })
 
+  it('says that visitors are a lower bound where none of those that were looked at could be counted', async () => {
+    await emptyAll()
+    const [a, b] = links as [number, number]
+    const short = { atLeast: true }
+    await send([{ hourMs: thisHour, links: [visits(a, [[9, 'person', 2, 2]], 0, short), visits(b, [], 0, { total: 5, people: 5, ...short })] }]) // prettier-ignore
+    const rows = await db.query<{ subject: string; at_least: boolean }>('select subject, at_least from visit_visitors')
+    expect(rows).toContainEqual({ subject: `l/${a}`, at_least: true })
+    // Nothing of it was looked at, which its totals say already.
+    expect(rows.map(({ subject }) => subject)).not.toContain(`l/${b}`)
+  })
+
   it('leaves out what has no time, and what nobody owns any more', async () => {
     await emptyAll()
     const [first] = links as [number]
@@ -255,6 +266,26 @@ describe('the fold', () => {
 })
 
 describe('the upkeep', () => {
+  it('makes no partition of the hours and days of a month that it writes, and holds few rows at once', async () => {
+    await emptyAll()
+    await db.query(
+      `insert into visit_days (subject, at, total) select 'l/' || n, '2030-05-03Z', 1 from generate_series(1, ${limits.visitRows} + 1) as n`,
+    )
+    await setNow(now + 800 * dayMs)
+    await db.query('drop table visit_months_2030')
+    const partitions = () =>
+      db.query(`select relname from pg_class where relkind = 'r' and relispartition and relname not like 'visit_months%' order by 1`)
+    const before = await partitions()
+    const step = () => db.transaction((sql) => visitTasks(usualTerms).visitDays(sql, 1000))
+    // The partition first, which holds up whoever writes until it is there.
+    expect(await step()).toEqual({ rows: 0, more: true })
+    expect(await step()).toEqual({ rows: limits.visitRows, more: true })
+    expect(await step()).toEqual({ rows: 1, more: false })
+    expect(await partitions()).toEqual(before)
+    expect((await db.query<{ n: number }>('select sum(total)::bigint as n from visit_months'))[0]?.n).toBe(limits.visitRows + 1)
+    await setNow(now)
+  }) // prettier-ignore
+
   it('drops hours, makes months of days, closes visitors and forgets what is gone, and the sums stay', async () => {
     await emptyAll()
     const [a, , , d] = links as [number, number, number, number]

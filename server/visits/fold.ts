@@ -4,7 +4,7 @@ import { limits } from '../config.ts'
 import type { Sql } from '../connections/postgres.ts'
 import type { Fold, HourOfVisits, LinkVisits } from './batch.ts'
 import { add, cellsOf } from './cells.ts'
-import { decode, encode, merge, type Registers } from './hyperloglog.ts'
+import { decode, encode, merge } from './hyperloglog.ts'
 import {
   addTo,
   additions,
@@ -13,6 +13,7 @@ import {
   locked,
   makeRoom,
   subjectOf,
+  tenantSubject,
   write,
   type Key,
   type More,
@@ -44,7 +45,7 @@ export const foldVisits =
         for (const subject of owners.get(visits.linkId) ?? []) {
           count(byHour.of(subject, hourMs), visits)
           count(byDay.of(subject, startMs), visits)
-          if (visits.visitors) see(visitors.of(subject, utcDayMs), visits.visitors, visits.atLeast)
+          if (tellsOfVisitors(visits)) see(visitors.of(subject, utcDayMs), visits)
         }
       }
     }
@@ -60,15 +61,11 @@ export const foldVisits =
 /** Whose a link's visits are, besides its own. A link that is gone has nobody who could ask. */
 async function ownersOf(sql: Sql, ids: readonly number[]): Promise<Map<number, readonly string[]>> {
   const rows = await sql.query<{ id: number; tenant: string; tags: readonly number[] }>(
-    `select id, tenant, array(select tag_id::float8 from link_tags where link_id = id) as tags from links where id = any ($1)`,
+    `select id, ${tenantSubject('links.tenant')} as tenant, array(select tag_id::float8 from link_tags where link_id = id) as tags
+     from links where id = any ($1)`,
     [ids],
   )
-  return new Map(
-    rows.map(({ id, tenant, tags }) => [
-      id,
-      [subjectOf.link(id), ...tags.map(subjectOf.tag), subjectOf.tenant(tenant)],
-    ]),
-  )
+  return new Map(rows.map(({ id, tenant, tags }) => [id, [subjectOf.link(id), ...tags.map(subjectOf.tag), tenant]]))
 }
 
 /** The day of each hour. Hours for which there are no rows, because a clock was wrong or a spool is very old, have none. */
@@ -87,9 +84,13 @@ function count(row: More, visits: LinkVisits): void {
     add((row.cells[dimension] ??= cellsOf()), value, total, people)
 }
 
-function see(day: VisitorsOfDay, registers: Registers, atLeast: boolean): void {
+/** Also that there were some whom nobody could count. Where nothing was looked at the totals say so. */
+const tellsOfVisitors = ({ visitors, atLeast, detailed }: LinkVisits): boolean =>
+  visitors !== undefined || (atLeast && detailed > 0)
+
+function see(day: VisitorsOfDay, { visitors, atLeast }: LinkVisits): void {
   day.atLeast ||= atLeast
-  for (const [index, rank] of decode(registers) ?? []) {
+  for (const [index, rank] of (visitors && decode(visitors)) ?? []) {
     if (rank > (day.ranks.get(index) ?? 0)) day.ranks.set(index, rank)
   }
 }

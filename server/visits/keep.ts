@@ -72,14 +72,21 @@ type KeptDay = Figures & { subject: string; at: Date; month: Date } & Record<(ty
 const foldVisitDays =
   (terms: Terms) =>
   async (sql: Sql, size: number): Promise<Step> => {
+    await patiently(sql)
+    // As many as are written at once: each may have 500 values of every dimension.
+    const most = Math.min(size, limits.visitRows)
     const old = await sql.query<KeptDay>(
       `select *, ql_full_hour(date_trunc('month', at, $1)) as month from visit_days
        where at < (select ${linesOf(terms, '$1').days}) limit $2 for update skip locked`,
-      [terms.visitsTz, size],
+      [terms.visitsTz, most],
     )
     if (old.length === 0) return { rows: 0, more: false }
-    const [first] = old.map(({ month }) => month).sort((a, b) => a.getTime() - b.getTime())
-    await sql.query('select ql_visit_partitions($1, ql_now())', [first])
+    const made = await sql.query<{ made: boolean }>(
+      `select ql_visit_partition('visit_months', at) as made from (select distinct unnest($1::timestamptz[]) as at) as months`,
+      [old.map(({ month }) => month)],
+    )
+    // Who writes waits for a new partition until this transaction ends.
+    if (made.some((one) => one.made)) return { rows: 0, more: true }
     const months = additions()
     for (const day of old) {
       const month = months.of(day.subject, day.month.getTime())
@@ -96,7 +103,7 @@ const foldVisitDays =
        where visit_days.subject = old.subject and visit_days.at = old.at`,
       [old.map(({ subject }) => subject), old.map(({ at }) => at)],
     )
-    return { rows: old.length, more: old.length === size }
+    return { rows: old.length, more: old.length === most }
   }
 
 /** Days that nobody comes to any more keep the number of their visitors only. */

@@ -8,6 +8,7 @@ import { upkeep } from '../links/upkeep.ts'
 import type { Cell, LinkVisits } from './batch.ts'
 import { foldVisits } from './fold.ts'
 import { encode } from './hyperloglog.ts'
+import { usualTerms, visitTasks } from './keep.ts'
 import type { StatsShown } from './operations.ts'
 
 const hourMs = 3_600_000
@@ -142,6 +143,34 @@ describe('stats', () => {
     ])
   }) // prettier-ignore
 
+  it('of a tenant are not those of another that had its id, whose rows may still be here', async () => {
+    const window = 'from=2030-05-03T00:00:00Z&to=2030-05-05T00:00:00Z'
+    const at = Date.UTC(2030, 4, 3, 11)
+    const made = async () => {
+      const team = await newTenant(app, 'again')
+      await created(team.api, '/links', { url: 'https://example.org/', code: 'again' })
+      const [{ id } = { id: NaN }] = await db.query<{ id: number }>(`select id from links where code = 'again'`)
+      return { id, told: async () => (await ask(`/stats?${window}`, team.api)).total }
+    }
+    const gone = async (id: number) => {
+      await db.query('delete from links where id = $1', [id])
+      expect((await app.api('DELETE', '/tenants/again')).status).toBe(204)
+    }
+    for (const visits of [5, 7, 9]) {
+      const { id, told } = await made()
+      expect(await told()).toBe(0)
+      await come(at, one(id, [people(visits)]))
+      expect(await told()).toBe(visits)
+      await gone(id)
+    }
+    const { id, told } = await made()
+    await come(at, one(id, [people(3)]))
+    await db.transaction((sql) => visitTasks(usualTerms).deadVisits(sql, 1000))
+    expect(await told()).toBe(3)
+    const rows = await db.query<{ total: number }>(`select total from visit_days where subject = 't/again' or subject like 't/again#%'`)
+    expect(rows).toEqual([{ total: 3 }])
+  }) // prettier-ignore
+
   // Last of those that tell of visits: the upkeep of a later year drops the partitions that they would come into.
   it('are the same by hours, by whole days and after the upkeep, wherever the time begins', async () => {
     const id = ids['winter']!
@@ -181,6 +210,8 @@ describe('stats', () => {
     ['/tags/seasons/stats?tenant=owner', 403, "Only the owner may ask for what is another tenant's."],
     ['/stats?tz=%2B01:00', 400, 'tz must be the name of a time zone, like UTC or Europe/Berlin.'],
     ['/stats?tz=Europe/Nowhere', 400, 'tz must be the name of a time zone, like UTC or Europe/Berlin.'],
+    // Node knows it, and Postgres does not.
+    ['/stats?tz=US/Pacific-New', 400, 'Postgres does not know the time zone US/Pacific-New.'],
     ['/stats?dimension=address', 400, /^dimension must be one of referrer, /],
     ['/stats?by=minute', 400, 'by must be one of hour, day, week, month.'],
     ['/stats?people=yes', 400, 'people must be true or false.'],

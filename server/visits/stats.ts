@@ -119,13 +119,13 @@ async function* cellsIn(
   subject: string,
   from: Date,
   to: Date,
-): AsyncGenerator<Buffer> {
+): AsyncGenerator<readonly Buffer[]> {
   for (let after = new Date(from.getTime() - 1); ;) {
     const rows = await sql.query<{ at: Date; cells: Buffer | null }>(
       `select at, ${column} as cells from ${table} where subject = $1 and at > $2 and at >= $3 and at < $4 order by at limit ${limits.statsRows}`,
       [subject, after, from, to],
     )
-    for (const { cells } of rows) if (cells) yield cells
+    yield rows.flatMap(({ cells }) => cells ?? [])
     const last = rows.at(-1)
     if (!last || rows.length < limits.statsRows) return
     after = last.at
@@ -149,8 +149,9 @@ async function valuesOf(
   let cells: Cells = new Map()
   for (const [table, first, end] of parts) {
     if (first >= end) continue
-    for await (const more of cellsIn(sql, dimension, table, subject, first, end)) {
-      cells = cut(unpack(more, cells), limits.statsValues)
+    for await (const some of cellsIn(sql, dimension, table, subject, first, end)) {
+      for (const more of some) unpack(more, cells)
+      cells = cut(cells, limits.statsValues)
     }
   }
   return cells
@@ -212,7 +213,8 @@ export async function askStats(sql: Sql, terms: Terms, question: Question) {
   }
   return {
     ...sums,
-    ...visitors,
+    visitors: visitors.visitors,
+    atLeast: visitors.atLeast || sums.detailed < sums.total,
     series,
     top,
     other,
