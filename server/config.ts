@@ -567,7 +567,9 @@ export const limits = {
   /** Links' dimensions for which that is known, and values of which it is known that they came, per process: 1 MB. */
   visitDimensions: 20_000,
   visitValuesRemembered: 262_139,
-  /** Percent of SPOOL_MAX_MB up to which breakdowns are written, and people: beyond it there is room for clicks alone. */
+  /** Percent of SPOOL_MAX_MB from which on the oldest breakdowns are given up, so that new ones find room. */
+  spoolOldBreakdowns: 70,
+  /** Percent of it up to which new breakdowns are written, and people: beyond it there is room for clicks alone. */
   spoolBreakdowns: 75,
   spoolPeople: 90,
   /** Bytes of what a line of the spool says of visits: without breakdowns, if it were more. Lines are read 8 MB at a time. */
@@ -620,6 +622,10 @@ export const limits = {
   statsValues: 20_000,
   /** Rows of visits that are read at once for it, so that redirects get their turn in between. */
   statsRows: 100,
+  /** Answers about visits that are being worked out at once, per process: half of the API's connections. One of a tenant, and as many wait as a page asks for. */
+  stats: 2,
+  statsWaiting: 200,
+  statsWaitingOfTenant: 32,
   /** Months that grants of hits are kept. */
   hitsMonths: 3,
   /** Milliseconds that an idle connection is kept: longer than the proxies in front keep theirs (60 s). */

@@ -9,7 +9,7 @@ import type { Batch, Spooled } from './batch.ts'
 import type { ClicksReport } from './books.ts'
 import { createCounter, hourMs, type Counter } from './counter.ts'
 import { Sender } from './sender.ts'
-import { takeOver, type Spool } from './spool.ts'
+import { spooledBytes, takeOver, type Spool } from './spool.ts'
 import { Writer } from './writer.ts'
 
 /** Figures of `limits`, so that a test can have others. */
@@ -40,6 +40,7 @@ export class Clicks implements Pick<Counter, 'tally' | 'hit' | 'ungranted'> {
   readonly #bounds: Bounds
   readonly #counter: Counter
   readonly #root: string
+  readonly #maxBytes: number
   readonly #writer: Writer
   readonly #inherited = new Set<Sender>()
   #writing: Promise<void> | undefined
@@ -54,9 +55,10 @@ export class Clicks implements Pick<Counter, 'tally' | 'hit' | 'ungranted'> {
     this.#counter = createCounter({ maxLinks: bounds.clickLinks, nowMs: deps.nowMs })
     ;({ tally: this.tally, hit: this.hit, ungranted: this.ungranted } = this.#counter)
     this.#root = join(config.dataDir, 'spool')
+    this.#maxBytes = config.spoolMaxMb * 1_000_000
     this.#writer = new Writer({
       root: this.#root,
-      maxBytes: config.spoolMaxMb * 1_000_000,
+      maxBytes: this.#maxBytes,
       onError: deps.onError,
       senderOf: (spool) => this.#senderOf(spool),
       visits: deps.visits,
@@ -74,6 +76,13 @@ export class Clicks implements Pick<Counter, 'tally' | 'hit' | 'ungranted'> {
   /** On disk, and not in Postgres yet. */
   get spooled(): number {
     return [...this.#inherited].reduce((sum, { spooled }) => sum + spooled, this.#writer.sender?.spooled ?? 0)
+  }
+
+  /** Seconds that the oldest of these has been waiting. */
+  get spoolAgeS(): number {
+    const senders = [...this.#inherited, this.#writer.sender]
+    const oldestMs = Math.min(...senders.map((sender) => sender?.oldestMs ?? Infinity))
+    return oldestMs === Infinity ? 0 : Math.max(0, (Date.now() - oldestMs) / 1000)
   }
 
   /** Writes what is counted, and brings it to Postgres if that answers. Never rejects. */
@@ -123,6 +132,7 @@ export class Clicks implements Pick<Counter, 'tally' | 'hit' | 'ungranted'> {
   }
 
   async #sendAll(): Promise<void> {
+    await this.#makeRoom()
     await this.#writer.sender?.send(false)
     if (performance.now() - this.#lookedMs >= this.#bounds.takeOverEveryMs) {
       this.#lookedMs = performance.now()
@@ -133,6 +143,19 @@ export class Clicks implements Pick<Counter, 'tally' | 'hit' | 'ungranted'> {
       await sender.close()
       this.#inherited.delete(sender)
       this.#report(sender, true)
+    }
+  }
+
+  /** The oldest breakdowns of what this process holds go first, a file at a time: there is room for those that come. */
+  async #makeRoom(): Promise<void> {
+    const most = (this.#maxBytes * limits.spoolOldBreakdowns) / 100
+    if (this.#writer.spooledBytes <= most) return
+    for (const sender of [...this.#inherited, this.#writer.sender]) {
+      while (sender !== undefined && (await spooledBytes(this.#root)) > most) {
+        const untold = await sender.giveUpBreakdowns()
+        if (untold === undefined) break
+        this.#onUntold(untold)
+      }
     }
   }
 

@@ -1,18 +1,15 @@
 // From a spool to Postgres. A spool's batches arrive in their order, each once: Postgres remembers the highest number of
 // each spool, in the same statement that counts the clicks. Whatever happened to an answer, sending again is harmless.
-import { sqlState, type Postgres, type Sql } from '../connections/postgres.ts'
-import { cellsIn, detailedIn, merged, type Fold } from '../visits/batch.ts'
+import { isUnavailable, sqlState, type Postgres, type Sql } from '../connections/postgres.ts'
+import { detailedIn, merged, withoutBreakdowns, type Fold } from '../visits/batch.ts'
 import { clicksIn, type Spooled, type Totals } from './batch.ts'
 import { none, type Progress } from './books.ts'
+import { batchesAtOnce, firstOf, merge } from './parts.ts'
 import type { Position, Spool } from './spool.ts'
 
-/** Several batches become one statement after an outage: as much as Postgres does well within its deadline. */
-const batchesAtOnce = 60
-const rowsAtOnce = 5000
-/** The same of what is told of visits. */
-const cellsAtOnce = 10_000
-/** Times that visits may fail before their clicks go without them. */
+/** Times that visits may fail before their clicks go without them: where Postgres refuses them, and where it is not done with them in time. */
 const foldTries = 3
+const foldTriesLate = 10
 
 // $2..$3: the first and the last number. If the spool is there already, nothing is counted.
 // Hits that nobody had granted are granted now: the month is that of their hour.
@@ -36,49 +33,6 @@ with mine as (
     granted = h.granted + excluded.ungranted, ungranted = h.ungranted + excluded.ungranted
 )
 select count(*) as applied from mine`
-
-interface Merged {
-  readonly from: number
-  readonly to: number
-  readonly clicks: number
-  readonly values: readonly (readonly number[])[]
-}
-
-function merge(batches: readonly Spooled[]): Merged {
-  const sums = new Map<string, [number, number, number, number]>()
-  for (const { hourMs, rows } of batches) {
-    for (const [linkId, clicks, ungranted] of rows) {
-      const key = `${linkId} ${hourMs}`
-      const sum = sums.get(key)
-      if (sum) {
-        sum[2] += clicks
-        sum[3] += ungranted
-      } else sums.set(key, [linkId, hourMs / 1000, clicks, ungranted])
-    }
-  }
-  const all = [...sums.values()]
-  return {
-    from: batches[0]?.number ?? 0,
-    to: batches.at(-1)?.number ?? 0,
-    clicks: batches.reduce((clicks, { rows }) => clicks + clicksIn(rows), 0),
-    values: [0, 1, 2, 3].map((column) => all.map((row) => row[column] ?? 0)),
-  }
-}
-
-/** Those that fit into one statement. */
-function firstOf(batches: readonly Spooled[]): Spooled[] {
-  const some: Spooled[] = []
-  let rows = 0
-  let cells = 0
-  for (const batch of batches) {
-    rows += batch.rows.length
-    cells += cellsIn(batch.visits)
-    const isFull = some.length >= batchesAtOnce || rows > rowsAtOnce || cells > cellsAtOnce
-    if (some.length > 0 && isFull) break
-    some.push(batch)
-  }
-  return some
-}
 
 export interface SenderHooks {
   readonly onProgress: () => void
@@ -111,6 +65,10 @@ export class Sender {
   #lost = 0
   /** Times that visits failed, of the batches that are next. */
   #foldFailures = 0
+  /** Since when something has been waiting here. */
+  #behindSinceMs: number | undefined
+  /** Fewer, while more are too much for Postgres' deadline. */
+  #atOnce = batchesAtOnce
 
   constructor(spool: Spool, sql: Pick<Postgres, 'query' | 'transaction'>, hooks: SenderHooks) {
     this.spool = spool
@@ -128,6 +86,11 @@ export class Sender {
     return accepted - dropped - persisted
   }
 
+  /** When the oldest of these was written, about. Undefined: there are none. */
+  get oldestMs(): number | undefined {
+    return this.#behindSinceMs === undefined ? undefined : (this.#page[0]?.atMs ?? this.#behindSinceMs)
+  }
+
   /** Whoever holds the spool has written it, or given it up. */
   wrote({ accepted, dropped }: Totals): void {
     this.#note({ accepted, dropped: dropped + this.#lost })
@@ -141,7 +104,7 @@ export class Sender {
       this.#last = held.last
     }
     for (;;) {
-      while (this.#page.length > 0) await this.#sendSome(firstOf(this.#page))
+      while (this.#page.length > 0) await this.#sendSome(firstOf(this.#page, this.#atOnce))
       const page = await this.spool.read(this.#at, isOver)
       if (page.damaged > 0) this.#hooks.onDamaged(page.damaged)
       this.#page = this.#unsent(page.batches)
@@ -149,6 +112,17 @@ export class Sender {
       if (page.isEnd && this.#page.length === 0) break
     }
     if (this.#at !== undefined) await this.spool.removeBefore(this.#at)
+  }
+
+  /** Gives up the oldest breakdowns that have not been read. Not while it sends. How many visits they told of; undefined: there are none. */
+  async giveUpBreakdowns(): Promise<number | undefined> {
+    let untold = 0
+    const isDone = await this.spool.shorten(this.#at, (batch) => {
+      if (batch.visits === undefined) return batch
+      untold += detailedIn(batch.visits)
+      return { ...batch, visits: withoutBreakdowns(batch.visits) }
+    })
+    return isDone ? untold : undefined
   }
 
   /** Everything has arrived, and nothing will follow. */
@@ -182,6 +156,7 @@ export class Sender {
 
   #note(change: Partial<Progress>): void {
     this.#progress = { ...(this.#progress ?? none), ...change }
+    this.#behindSinceMs = this.spooled > 0 ? (this.#behindSinceMs ?? Date.now()) : undefined
     this.#hooks.onProgress()
   }
 
@@ -233,12 +208,19 @@ export class Sender {
       }
       const applied = await retried(() => this.#sql.transaction(both))
       this.#foldFailures = 0
+      this.#atOnce = Math.min(batchesAtOnce, 2 * this.#atOnce)
       return applied
     } catch (error) {
+      if (!stage.isFolding) throw error
+      // It was too much for its time, or Postgres went away in the middle: nothing is wrong with them.
+      const isLate = isUnavailable(error)
+      this.#atOnce = isLate ? Math.ceil(batches.length / 2) : this.#atOnce
+      if (isLate && batches.length > 1) throw error
       // Postgres has taken the clicks: what it did not take is tried again, and then left.
-      if (!stage.isFolding || ++this.#foldFailures < foldTries) throw error
+      const tries = isLate ? foldTriesLate : foldTries
+      if (++this.#foldFailures < tries) throw error
       // Until visits are taken again each group gets one try: clicks that come as fast must not fill the spool meanwhile.
-      this.#foldFailures = foldTries - 1
+      this.#foldFailures = tries - 1
       const applied = await retried(() => write(this.#sql))
       onUntold(
         batches.reduce((sum, { visits }) => sum + detailedIn(visits), 0),

@@ -32,6 +32,7 @@ export class Writer {
   #doubtful: Spooled | undefined
   /** Given up, and said, since the last batch; the next one writes it down. */
   #dropped = 0
+  #spooledBytes = 0
 
   constructor(deps: WriterDeps) {
     this.#deps = deps
@@ -39,6 +40,11 @@ export class Writer {
 
   get sender(): Sender | undefined {
     return this.#sender
+  }
+
+  /** Of all spools, with the last batch. */
+  get spooledBytes(): number {
+    return this.#spooledBytes
   }
 
   /** Counted, and perhaps not on disk. */
@@ -107,16 +113,19 @@ export class Writer {
   #numbered({ hourMs, rows, visits }: Batch): Spooled {
     const { accepted, dropped } = this.#totals
     const totals = { accepted: accepted + clicksIn(rows), dropped }
-    const batch = { hourMs, rows, dropped: this.#dropped, number: this.#number + 1, totals }
+    const batch = { hourMs, rows, dropped: this.#dropped, number: this.#number + 1, totals, atMs: Date.now() }
     return visits === undefined ? batch : { ...batch, visits }
   }
 
-  /** Breakdowns go first: a part of the room is for totals alone. Undefined: there is none at all. */
+  /**
+   * Old breakdowns have gone by now (Clicks); where that was not enough, those that come do: a part of the room is for totals alone.
+   * Undefined: there is none at all.
+   */
   async #fitting(batch: Spooled): Promise<Spooled | undefined> {
     const { root, maxBytes, onUntold } = this.#deps
     const bytes = await spooledBytes(root)
     const { visits, ...clicks } = batch
-    const size = (one: Spooled): number => bytes + toLine(one).length
+    const size = (one: Spooled): number => (this.#spooledBytes = bytes + toLine(one).length)
     if (visits === undefined) return size(batch) <= maxBytes ? batch : undefined
     const all = size(batch)
     if (all <= (maxBytes * limits.spoolBreakdowns) / 100 && all - bytes <= limits.visitsLineBytes) return batch

@@ -14,7 +14,7 @@ import { Clicks, type ClicksDeps } from '../clicks/clicks.ts'
 import { clicksIn, fromLine, type Spooled } from '../clicks/batch.ts'
 import { limits } from '../config.ts'
 import type { Postgres } from '../connections/postgres.ts'
-import { dimensions, unpack, type HourOfVisits, type LinkVisits } from './batch.ts'
+import { detailedIn, dimensions, unpack, type HourOfVisits, type LinkVisits } from './batch.ts'
 import { estimate } from './hyperloglog.ts'
 import { Salts } from './salts.ts'
 import { Visits } from './visits.ts'
@@ -77,12 +77,16 @@ describe('visits of a process', () => {
   afterEach(() => running?.stop())
 
   const given: HourOfVisits[] = []
-  const folding: { fails: number | 'always' } = { fails: 0 }
+  const folding: { fails: number | 'always'; isLate: (hours: readonly HourOfVisits[]) => boolean } = {
+    fails: 0,
+    isLate: () => false,
+  }
   let untold = 0
   let errors: string[] = []
 
   function start({ maxBytes = 1e9, ...more }: { maxBytes?: number } & Partial<ClicksDeps> = {}) {
     given.length = untold = folding.fails = 0
+    folding.isLate = () => false
     errors = []
     const config = { visits: 'full', visitsDetailPerS: 2000, honourDnt: 'on', trustProxy: () => false } as const
     const salts = { of: () => Buffer.from('a salt of a day') }
@@ -101,6 +105,10 @@ describe('visits of a process', () => {
         async foldVisits(sql, hours) {
           // In the transaction of the clicks: this is gone where that is.
           await sql.query('insert into visits_given select $1::jsonb', [JSON.stringify(hours)])
+          if (folding.isLate(hours)) {
+            await sql.query('set local statement_timeout = 1')
+            await sql.query('select pg_sleep(1)')
+          }
           if (folding.fails === 'always' || folding.fails-- > 0) await sql.query('select 1 / 0')
           folding.fails = folding.fails === 'always' ? folding.fails : 0
           given.push(...hours)
@@ -180,7 +188,56 @@ describe('visits of a process', () => {
     expect([await clicksOf(104), allGiven(104).map(({ total }) => total)]).toEqual([9, [2]])
   })
 
-  it('give way in a spool that is nearly full: breakdowns first, then people, clicks last', async () => {
+  it('that are too much for the deadline of Postgres arrive in smaller parts, however often it was late', async () => {
+    let isAway = true
+    const sql: ClicksDeps['sql'] = {
+      query: (...asked) => (isAway ? Promise.reject(new Error('away')) : db.query(...asked)),
+      transaction: (work) => (isAway ? Promise.reject(new Error('away')) : db.transaction(work)),
+    }
+    const { clicks, visit } = start({ sql })
+    for (let n = 0; n < 8; n++) {
+      visit(106, {}, 1)
+      await clicks.flush()
+    }
+    isAway = false
+    let late = 0
+    folding.isLate = (hours) => hours.some(({ links }) => links.some(({ total }) => total > 1)) || late++ < 4
+    await waitFor(async () => {
+      await clicks.flush()
+      return clicks.spooled === 0
+    })
+    expect([await clicksOf(106), allGiven(106).reduce((sum, { total }) => sum + total, 0), untold]).toEqual([8, 8, 0])
+  })
+
+  it('give way in a spool that is nearly full: the oldest breakdowns first, while no click does', async () => {
+    const away: ClicksDeps['sql'] = {
+      query: () => Promise.reject(new Error('away')),
+      transaction: () => Promise.reject(new Error('away')),
+    }
+    const { clicks, visit } = start({ maxBytes: 500_000, sql: away })
+    let came = 0
+    for (let n = 0; n < 30; n++) {
+      for (let link = 0; link < 15; link++) {
+        for (let site = 0; site < 100; site++, came++) visit(500 + link, { referer: `https://a-longer-name-of-a-site-${site}.example/` })
+      }
+      await clicks.flush()
+    }
+    const dir = join(dataDir, 'spool')
+    const texts = readdirSync(dir).flatMap((spool) => readdirSync(join(dir, spool)).sort().map((file) => readFileSync(join(dir, spool, file), 'latin1')))
+    const batches = texts.flatMap((text) => text.trimEnd().split('\n').map((line) => fromLine(line)!))
+    const told = batches.map(({ visits }) => detailedIn(visits))
+    const first = told.findIndex((detailed) => detailed > 0)
+    expect(first).toBeGreaterThan(0)
+    // From there on all of them.
+    expect(told.slice(first)).toEqual(Array.from({ length: 30 - first }, () => 1500))
+    expect(batches.map(({ number }) => number)).toEqual(Array.from({ length: 30 }, (_, n) => n + 1))
+    expect(batches.reduce((sum, { rows }) => sum + clicksIn(rows), 0)).toBe(came)
+    expect(batches.every(({ visits }) => unpack(visits).reduce((sum, { total }) => sum + total, 0) === 1500)).toBe(true)
+    expect(untold).toBe(1500 * first)
+    expect(texts.join('').length).toBeLessThanOrEqual(500_000)
+  }) // prettier-ignore
+
+  it('give way in a spool that is nearly full and has nothing old: breakdowns first, then people, clicks last', async () => {
     const maxBytes = 20_000
     const away: ClicksDeps['sql'] = {
       query: () => Promise.reject(new Error('away')),
