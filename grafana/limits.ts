@@ -1,12 +1,15 @@
 // Dashboard 2: who is told no, and whether every click is accounted for.
 import { dashboard } from './dashboard.ts'
 import { figure, graph } from './panels.ts'
-import { sum, sumBy } from './queries.ts'
+import { sum, sumBy, worst } from './queries.ts'
+
+const visits = `(${sum('quicklink_visits_detailed_total')} + ${sum('quicklink_visits_weighted_total')})`
 
 export const limits = dashboard({
   uid: 'quicklink-limits',
   title: 'QuickLink: limits and clicks',
-  description: 'Quotas, rate limits and bounds, and the clicks that are accepted, written, waiting or lost.',
+  description:
+    'Quotas, rate limits and bounds, the clicks that are accepted, written, waiting or lost, and what is told of visits.',
   rows: [
     {
       title: 'Limits',
@@ -85,6 +88,56 @@ export const limits = dashboard({
             written: sum('quicklink_clicks_persisted_total'),
             dropped: sum('quicklink_clicks_dropped_total'),
           },
+        }),
+        graph({
+          title: 'Oldest click that waits',
+          what: 'A second on a usual day. Growing: Postgres is away, or does not keep up with what is told of visits.',
+          unit: 's',
+          width: 24,
+          alert: 'QuickLinkSpoolOld',
+          reaches: 360,
+          queries: { 'worst worker': `max(${worst('quicklink_spool_age_seconds')})` },
+        }),
+      ],
+    },
+    {
+      title: 'Visits, and what is told of them',
+      panels: [
+        graph({
+          title: 'Told by weight',
+          what: "Of a link that is followed very often a sample is looked at: near 1 while one is in everybody's hands. Its answers are estimates then.",
+          unit: 'percentunit',
+          width: 12,
+          max: 1,
+          alert: 'QuickLinkVisitsSampled',
+          queries: { share: `${sum('quicklink_visits_weighted_total')} / ${visits}` },
+        }),
+        graph({
+          title: 'Found no place, or no time',
+          what: 'More links at once than VISITS_DETAIL_PER_S has places for, or a full machine. Raise it where the processors have room.',
+          unit: 'percentunit',
+          width: 12,
+          alert: 'QuickLinkVisitsUnseen',
+          reaches: 0.12,
+          queries: { share: `${sum('quicklink_visit_ring_dropped_total')} / ${visits}` },
+        }),
+        graph({
+          title: 'Visits',
+          what: 'looked at and weighted are all redirects together. untold above 0: the spool is nearly full, or Postgres refuses. Alert: QuickLinkVisitsUntold.',
+          unit: 'ops',
+          width: 12,
+          queries: {
+            'looked at': sum('quicklink_visits_detailed_total'),
+            weighted: sum('quicklink_visits_weighted_total'),
+            untold: sum('quicklink_visits_breakdowns_dropped_total'),
+          },
+        }),
+        graph({
+          title: 'What looking at them takes',
+          what: 'Of one processor, all workers together; at most 0.15 of each. Lower VISITS_DETAIL_PER_S where that is too much.',
+          unit: 'percentunit',
+          width: 12,
+          queries: { '{{instance}}': sumBy('instance', 'quicklink_visits_consumer_seconds_total') },
         }),
       ],
     },

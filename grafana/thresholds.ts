@@ -14,6 +14,9 @@ export const thresholds = {
   QuickLinkNegativeCacheLarge: { warning: 1e6, critical: 5e6 },
   QuickLinkUnavailableAnswers: { critical: 0.01 },
   QuickLinkRedisUntrusted: { warning: 5 },
+  QuickLinkSpoolOld: { warning: 300 },
+  QuickLinkVisitsUnseen: { warning: 0.1 },
+  QuickLinkVisitsSampled: { warning: 0.5 },
   QuickLinkStaleAnswers: { warning: 1 },
 } as const satisfies Record<string, Thresholds>
 

@@ -378,6 +378,7 @@ async function compose(config: Config, deps: AppDeps, acquired: AsyncDisposableS
     metrics.vouchedCopies.set(tier1.vouchedSize)
     if (shared) metrics.trustAge.set(shared.trust.ageS())
     metrics.clicksSpooled.set(clicks.spooled)
+    metrics.spoolAge.set(clicks.spoolAgeS)
     const counts = databases.counts()
     for (const state of ['active', 'idle', 'waiting'] as const) metrics.dbPool.set({ state }, counts[state])
   })

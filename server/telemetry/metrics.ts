@@ -117,6 +117,7 @@ export function createMetrics(options: MetricsOptions = {}) {
       dropped: counter('quicklink_clicks_dropped_total', 'Clicks given up, because a bound was reached'),
     },
     clicksSpooled: gauge('quicklink_clicks_spooled', 'Clicks accepted that are not in Postgres yet', 'sum'),
+    spoolAge: gauge('quicklink_spool_age_seconds', 'Since the oldest of these clicks was counted; worst worker', 'max'),
     spoolDamaged: counter('quicklink_spool_damaged_total', 'Batches of clicks that could not be read again'),
 
     visits: {
