@@ -1,5 +1,6 @@
 // The drills, in the order of `make drills`.
 import type { Drill } from './engine/drill.ts'
+import { clicksPostgresAway } from './clicks-postgres-away.ts'
 import { clockJumps } from './clock-jumps.ts'
 import { hotKey } from './hot-key.ts'
 import { logFull } from './log-full.ts'
@@ -29,6 +30,7 @@ export const drills: readonly Drill[] = [
   redisFailover,
   redisPartition,
   postgresRefused,
+  clicksPostgresAway,
   postgresSlow,
   postgresPartition,
   postgresFull,

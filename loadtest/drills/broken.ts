@@ -48,6 +48,16 @@ export const broken: readonly Broken[] = [
     named: /^first link out of Postgres/,
   },
   {
+    drill: 'clicks-postgres-away',
+    how: 'clicks that have waited are written without what is told of them',
+    patch: {
+      file: 'clicks/sender.ts',
+      from: 'if (applied) await foldVisits(sql, hours)',
+      to: 'if (applied && batches.length === 1) await foldVisits(sql, hours)',
+    },
+    named: /^visits lost/,
+  },
+  {
     drill: 'postgres-slow',
     how: 'deadline of Postgres off',
     env: { DB_TIMEOUT_MS: '10000', API_DB_TIMEOUT_MS: '10000' },

@@ -20,7 +20,7 @@ let beganMs = clockMs()
 /** Of each group by name: another load goes on with fresh codes where the one before ended. */
 const drawn = new Map<string, number>()
 
-function draw(): { group: LoadGroup; code: string } {
+function draw(): { group: LoadGroup; code: string; says: Readonly<Record<string, string>> } {
   let at = Math.random() * order.groups.reduce((sum, { share }) => sum + share, 0)
   const group = order.groups.find(({ share }) => (at -= share) < 0) ?? order.groups[0]!
   const turn = drawn.get(group.name) ?? 0
@@ -31,11 +31,12 @@ function draw(): { group: LoadGroup; code: string } {
       : group.pick === 'zipf'
         ? zipf(Math.random(), group.count, 1)
         : Math.floor(Math.random() * group.count)
-  return { group, code: `${group.prefix}${n}` }
+  const { visitors = [] } = group
+  return { group, code: `${group.prefix}${n}`, says: visitors[n % visitors.length] ?? {} }
 }
 
 function ask(dueMs: number, agent: Agent): void {
-  const { group, code } = draw()
+  const { group, code, says } = draw()
   const sentMs = clockMs()
   const note = (status: number, location?: string, retryAfter?: string): void => {
     const usual = location === standardDestination(code)
@@ -52,7 +53,7 @@ function ask(dueMs: number, agent: Agent): void {
     })
   }
   const asked = request(
-    { agent, hostname, port, path: `/${code}`, headers: { Host: host }, timeout: order.timeoutMs },
+    { agent, hostname, port, path: `/${code}`, headers: { Host: host, ...says }, timeout: order.timeoutMs },
     (response) => {
       const { statusCode = 0, headers } = response
       response.resume().on('end', () => note(statusCode, headers.location, headers['retry-after']))

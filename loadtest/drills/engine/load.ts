@@ -13,6 +13,8 @@ export interface LoadGroup {
   readonly count: number
   /** zipf: a few are popular. fresh: one after the other, so that no cache has seen it lately. */
   readonly pick: 'uniform' | 'zipf' | 'fresh'
+  /** What visitors say of themselves: whoever asks for code n is number n of them, and begins anew after the last. */
+  readonly visitors?: readonly Readonly<Record<string, string>>[]
 }
 
 export interface LoadOrder {
