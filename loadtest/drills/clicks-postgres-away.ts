@@ -1,7 +1,7 @@
 import type { Drill, DrillContext, DrillGroup } from './engine/drill.ts'
 import { proven } from './engine/drill.ts'
 import { killed } from './faults.ts'
-import { hot, warm } from './links.ts'
+import { hot } from './links.ts'
 import { bothDeadlinesMs, closesWithin, consequences, p99Below, trustedWithin } from './promises.ts'
 
 const browser = (name: string): string =>
@@ -64,7 +64,7 @@ async function askForVisits({ appliance, load, note }: DrillContext): Promise<vo
 export const clicksPostgresAway: Drill = {
   name: 'clicks-postgres-away',
   claim: 'Postgres is killed while links are followed. Every redirect goes on, every click arrives afterwards, and each dimension of what is told of visits adds up to what came.',
-  load: { rate: 300, groups: [hot, warm, seen] },
+  load: { rate: 300, groups: [hot, seen] },
   ...killed('postgres', 12),
   during: [
     {
