@@ -15,7 +15,7 @@ const table: Readonly<Record<Role | 'nothing', readonly string[]>> = {
     'GET /limits',
     ...['GET /session', 'DELETE /session', 'GET /sessions', 'DELETE /sessions', 'DELETE /sessions/{id}'],
     'GET /tags',
-    ...['GET /links/{code}/stats', 'GET /stats', 'GET /tags/{tag}/stats'],
+    ...['GET /links/{code}/stats', 'GET /stats', 'GET /tags/{tag}/stats', 'GET /visits/export'],
     ...['GET /imports', 'GET /imports/{id}', 'GET /imports/{id}/refused'],
   ],
   editor: [

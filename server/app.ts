@@ -2,6 +2,7 @@
 // Long because every room is put together here, each in a few lines.
 import { createAnswers } from './api/answers.ts'
 import { sealedCursors } from './api/cursors.ts'
+import { createExportTurns } from './api/export-turns.ts'
 import { apiRouter, createApi } from './api/router.ts'
 import { auditRoutes } from './audit/api.ts'
 import { preparation } from './boot.ts'
@@ -287,6 +288,7 @@ async function compose(config: Config, deps: AppDeps, acquired: AsyncDisposableS
       isFresh: () => nowMs() < vouching.untilMs && (shared?.cache.ready !== true || shared.trusted()),
       onTrouble: (err, what) => troubles.warn({ err }, what),
     })
+    const exportTurns = createExportTurns(config)
     const ofLinks = {
       db: sql,
       preparation,
@@ -297,11 +299,11 @@ async function compose(config: Config, deps: AppDeps, acquired: AsyncDisposableS
       names,
       leash: createLeash(sql),
       cursors,
-      exports: createExports(config, names),
+      exports: createExports(exportTurns, names),
     }
     const links = [...bulkRoutes(ofLinks), ...linkRoutes(ofLinks)]
     const audit = auditRoutes({ sql, names, cursors })
-    const stats = statsRoutes({ db: sql, names, terms: config })
+    const stats = statsRoutes({ db: sql, names, terms: config, exportTurns })
     const cache = cacheRoutes({ sql, truth, announcer, names, peek: tier1.peek, shared, config })
     const onTooMany = (): void => metrics.rateLimited.inc({ tier: 'address' })
     const authenticate = authenticator(sql, onTooMany)

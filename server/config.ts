@@ -433,13 +433,15 @@ export const limits = {
   bulkTries: 3,
   /** Milliseconds that an answer may take which comes bit by bit: what it reads is kept as it was for so long. */
   streamMs: 1_800_000,
-  /** Exports of links at once, per process, and in all processes: each has a connection to Postgres of its own. */
+  /** Exports at once, per process, and in all processes: each has a connection to Postgres of its own. */
   exports: 2,
   exportsInAll: 4,
   /** Seconds until whoever found no room for one may ask again. */
   exportRetryS: 5,
   /** Links that are read at a time: a few milliseconds of work between redirects, and of the largest that there can be 7 MB. */
   exportStep: 200,
+  /** Rows of visits that are read at a time: of the largest that there can be 8 MB. */
+  visitsExportStep: 50,
   /** Milliseconds for one such step. */
   exportStepMs: 30_000,
   /** Milliseconds to open a Postgres connection before trying anew. */

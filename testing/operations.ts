@@ -28,7 +28,7 @@ export const operations: readonly Operation[] = [
   ...Object.values(sessions),
   ...Object.values(members),
   listAudit,
-  ...[visits.readLinkStats, visits.readStats, visits.readTagStats],
+  ...[visits.readLinkStats, visits.readStats, visits.readTagStats, visits.exportVisits],
   ...[readCache, invalidateCache, readSystem],
 ]
 

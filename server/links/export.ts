@@ -1,10 +1,7 @@
-// All links that fit, as they were at one moment, however many there are: read by a cursor in a transaction of their own, a step at a time, and
-// the next step when the last one was taken. Each export has a connection of its own, so that none takes one from the API; so few at once.
-import type { Config } from '../config.ts'
+// All links that fit, as they were at one moment, however many there are.
+import type { ExportTurns } from '../api/export-turns.ts'
 import { limits } from '../config.ts'
-import { openSession, sqlOf, type Sql } from '../connections/postgres.ts'
 import type { Names } from '../domains/names.ts'
-import { QuickLinkError } from '../errors.ts'
 import { csvLine } from './csv.ts'
 import { allSql, tagIds, type ExportQuery } from './list.ts'
 import { matcherIn } from './search.ts'
@@ -56,35 +53,13 @@ const writers: Readonly<Record<Format, { readonly head: string; readonly line: (
 
 export type Exports = ReturnType<typeof createExports>
 
-export function createExports({ databaseUrl }: Pick<Config, 'databaseUrl'>, names: Names) {
-  const busy = new Set<string>()
-  const options = {
-    url: databaseUrl,
-    name: 'quicklink-export',
-    connectMs: limits.dbConnectMs,
-    queryMs: limits.exportStepMs,
-    onlyIndexes: true,
-  }
-
-  /** `tenant` asks. */
-  async function* read(tenant: string, query: ExportQuery): AsyncGenerator<readonly LinkRow[]> {
-    if (busy.has(tenant)) throw another()
-    if (busy.size >= limits.exports) throw noRoom()
-    busy.add(tenant)
-    try {
-      await using session = await openSession(options)
-      const sql = sqlOf(session.client)
-      await begin(sql, tenant)
-      await declare(sql, query)
-      for (;;) {
-        const rows = await sql.query<LinkRow>(`fetch ${limits.exportStep} from links_wanted`)
-        if (rows.length > 0) yield rows
-        if (rows.length < limits.exportStep) return
-      }
-    } finally {
-      busy.delete(tenant)
-    }
-  }
+export function createExports(turns: ExportTurns, names: Names) {
+  const read = (tenant: string, query: ExportQuery): AsyncGenerator<readonly LinkRow[]> =>
+    turns(tenant, async (sql) => {
+      const tags = query.tag === undefined ? undefined : await tagIds(sql, query.scope, query.tag)
+      const match = query.q ? (await matcherIn(sql))(query.q) : undefined
+      return { ...allSql(query, tags, match), step: limits.exportStep }
+    })
 
   return async function* parts(tenant: string, query: ExportQuery, format: Format): AsyncGenerator<string> {
     const { head, line } = writers[format]
@@ -96,37 +71,3 @@ export function createExports({ databaseUrl }: Pick<Config, 'databaseUrl'>, name
     if (first !== '') yield first
   }
 }
-
-const [tenantLock, placeLock] = [7_105_008, 7_105_009]
-
-/** The tenant's turn, and one of the places of all processes, until the session ends. */
-async function begin(sql: Sql, tenant: string): Promise<void> {
-  await sql.query('begin isolation level repeatable read read only')
-  const [{ mine } = { mine: false }] = await sql.query<{ mine: boolean }>(
-    `select pg_try_advisory_xact_lock(${tenantLock}, hashtext($1)) as mine, set_config('statement_timeout', $2, true)`,
-    [tenant, String(limits.exportStepMs)],
-  )
-  if (!mine) throw another()
-  const place = await sql.query(
-    `select place from generate_series(1, ${limits.exportsInAll}) as place
-     where pg_try_advisory_xact_lock(${placeLock}, place) limit 1`,
-  )
-  if (place.length === 0) throw noRoom()
-}
-
-async function declare(sql: Sql, query: ExportQuery): Promise<void> {
-  const tags = query.tag === undefined ? undefined : await tagIds(sql, query.scope, query.tag)
-  const match = query.q ? (await matcherIn(sql))(query.q) : undefined
-  const { text, values } = allSql(query, tags, match)
-  await sql.query(`declare links_wanted no scroll cursor for ${text}`, values)
-}
-
-const another = (): QuickLinkError =>
-  new QuickLinkError('rate_limited', 'Another export of this tenant is under way: try again when it has ended.', {
-    retryAfterS: limits.exportRetryS,
-  })
-
-const noRoom = (): QuickLinkError =>
-  new QuickLinkError('unavailable', 'Other exports are under way: try again when one has ended.', {
-    retryAfterS: limits.exportRetryS,
-  })

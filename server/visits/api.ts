@@ -1,5 +1,6 @@
 // The routes of visits: whose they are, and what is told of them.
 import type { z } from 'zod'
+import type { ExportTurns } from '../api/export-turns.ts'
 import { route, type Asked as AskedOf, type Caller, type Route } from '../api/operation.ts'
 import { Turns } from '../api/turns.ts'
 import { limits } from '../config.ts'
@@ -9,6 +10,7 @@ import { invalid, QuickLinkError } from '../errors.ts'
 import { csvLine } from '../links/csv.ts'
 import { readLink } from '../links/store.ts'
 import { findTag } from '../links/tags.ts'
+import { visitExportRoute } from './export.ts'
 import type { Terms } from './keep.ts'
 import * as operations from './operations.ts'
 import type { StatsShown } from './operations.ts'
@@ -19,6 +21,7 @@ export interface StatsApiDeps {
   readonly db: Postgres
   readonly names: Names
   readonly terms: Terms
+  readonly exportTurns: ExportTurns
 }
 
 type Asked = z.output<typeof operations.readStats.query>
@@ -30,7 +33,7 @@ const unitMs = { hour: 3_600_000, day: 86_400_000, week: 7 * 86_400_000, month: 
 const bucketsMost = 2200
 const rangeMs = 30 * unitMs.day
 
-export function statsRoutes({ db, names, terms }: StatsApiDeps): Route[] {
+export function statsRoutes({ db, names, terms, exportTurns }: StatsApiDeps): Route[] {
   const turns = new Turns({
     running: limits.stats,
     waiting: limits.statsWaiting,
@@ -72,6 +75,7 @@ export function statsRoutes({ db, names, terms }: StatsApiDeps): Route[] {
       const tag = await findTag(db, whoseOf(caller, tenant), params.tag)
       return tell(caller, subjectOf.tag(tag.id), asked, request)
     }),
+    visitExportRoute(exportTurns, names),
   ]
 }
 

@@ -135,3 +135,27 @@ export const readTagStats = operation({
   answer,
   problems: ['forbidden'],
 })
+
+export const exportVisits = operation({
+  id: 'exportVisits',
+  method: 'get',
+  path: '/visits/export',
+  group: 'Statistics',
+  needs: 'viewer',
+  summary: 'Export what is kept of visits',
+  about:
+    'For another database. Of each link and hour or day a line with its totals (`dimension` and `value` are empty), and one for each value of each dimension; in no order, as it all was at one moment, as fast as you read it. ' +
+    "Of links that are there; the owner gets those of all tenants, or of one. What a dimension's lines leave of the total is `withheld` or unknown; `(other)` is what was beyond 500 values. " +
+    'A tenant has one export at a time, of links or of visits. One that breaks off ends its connection without an end of the answer, which clients report as an error.',
+  query: z.strictObject({
+    ...whose,
+    from: timeGiven.optional().meta({ description: 'By default 30 days before `to`.' }),
+    to: timeGiven.optional().meta({ description: 'By default now.' }),
+    by: z
+      .enum(['hour', 'day'], 'must be hour or day')
+      .default('day')
+      .meta({ description: 'Hours are there for 90 days. Of days that are older than two years the months are told.' }),
+  }),
+  answer: { status: 200, what: 'The figures.', stream: ['application/x-ndjson'] },
+  problems: ['forbidden'],
+})

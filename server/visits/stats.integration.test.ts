@@ -143,6 +143,30 @@ describe('stats', () => {
     ])
   }) // prettier-ignore
 
+  it('are exported line by line: totals and every value, of a tenant its own, of the owner all', async () => {
+    const window = 'from=2030-05-10T00:00:00Z&to=2030-05-12T00:00:00Z'
+    const at = Date.UTC(2030, 4, 10, 11)
+    await come(at, one(ids['spring']!, [people(3), [0, 'news.example', 2, 1]], { withheld: 1 }))
+    await come(at, one(ids['owners']!, [people(2)]))
+    const lines = async (query: string, api = acme.api) => {
+      const { status, text, headers } = await api('GET', `/visits/export?${window}${query}`)
+      expect([status, headers['content-type']]).toEqual([200, 'application/x-ndjson'])
+      return text.split('\n').filter(Boolean).map((line) => JSON.parse(line) as Record<string, unknown>)
+    }
+    const spring = { by: 'hour', at: '2030-05-10T11:00:00.000Z', tenant: 'acme', domain: null, code: 'spring' }
+    expect(await lines('&by=hour')).toEqual([
+      { ...spring, dimension: '', value: '', total: 3, people: 3, withheld: 1, detailed: 3 },
+      { ...spring, dimension: 'referrer', value: 'news.example', total: 2, people: 1 },
+      { ...spring, dimension: 'bot', value: 'person', total: 3, people: 3 },
+    ])
+    const days = await lines('', app.api)
+    expect(days.map(({ by, code, tenant }) => `${String(by)} ${String(tenant)} ${String(code)}`).sort()).toEqual([
+      ...Array<string>(3).fill('day acme spring'), ...Array<string>(2).fill('day owner owners'),
+    ])
+    expect(await lines('&tenant=acme', app.api)).toEqual(await lines(''))
+    expect((await acme.api('HEAD', '/visits/export')).status).toBe(200)
+  }) // prettier-ignore
+
   it('of a tenant are not those of another that had its id, whose rows may still be here', async () => {
     const window = 'from=2030-05-03T00:00:00Z&to=2030-05-05T00:00:00Z'
     const at = Date.UTC(2030, 4, 3, 11)
@@ -207,6 +231,9 @@ describe('stats', () => {
     ['/links/nobody/stats', 404, 'There is no link nobody.'],
     ['/tags/nobody/stats', 404, 'There is no tag nobody.'],
     ['/stats?tenant=owner', 403, "Only the owner may ask for what is another tenant's."],
+    ['/visits/export?tenant=owner', 403, "Only the owner may ask for what is another tenant's."],
+    ['/visits/export?by=week', 400, 'by must be hour or day.'],
+    ['/visits/export?from=2030-01-02T00:00:00Z&to=2030-01-02T00:00:00Z', 400, 'from must be earlier than to.'],
     ['/tags/seasons/stats?tenant=owner', 403, "Only the owner may ask for what is another tenant's."],
     ['/stats?tz=%2B01:00', 400, 'tz must be the name of a time zone, like UTC or Europe/Berlin.'],
     ['/stats?tz=Europe/Nowhere', 400, 'tz must be the name of a time zone, like UTC or Europe/Berlin.'],

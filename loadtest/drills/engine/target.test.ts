@@ -17,5 +17,5 @@ test('a running appliance is drilled only where its owner says so', () => {
 
 test('only drills that change nothing but by their fault are run on a running appliance', () => {
   const possible = drills.filter((drill) => obstacleOnTarget(drill) === undefined).map(({ name }) => name)
-  expect(possible.toSorted()).toEqual(['hot-key', 'postgres-refused', 'redis-refused', 'resurrection', 'worker-hung', 'worker-killed', 'wrong-data']) // prettier-ignore
+  expect(possible.toSorted()).toEqual(['clicks-postgres-away', 'hot-key', 'postgres-refused', 'redis-refused', 'resurrection', 'worker-hung', 'worker-killed', 'wrong-data']) // prettier-ignore
 })
