@@ -102,7 +102,8 @@ describe('a database whose files were put back', () => {
     await goBack()
     const [now] = await db.query<{ identity: string }>(`select ql_identity() || '/' || ql_announcing() as identity`)
     const config = { databaseUrl, dataDir: await mkdtemp(join(tmpdir(), 'quicklink-boot-')) }
-    const withRedis = () => boot({ ...config, ownerKey: undefined, codeSalt: undefined, visitsTz: 'UTC' }, log, now?.identity)
+    const withRedis = () =>
+      boot({ ...config, ownerKey: undefined, codeSalt: undefined, visitsTz: 'UTC' }, log, now?.identity)
     await withRedis()
     const after = await meta()
     await withRedis()
