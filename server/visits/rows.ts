@@ -80,7 +80,7 @@ export async function makeRoom(sql: Sql, table: string, rows: readonly Key[]): P
   )
 }
 
-/** In their order, each with what Postgres has of it. */
+/** In their order, one look into the index after the other, each with what Postgres has of it. */
 export async function* locked<T extends Key, R>(
   sql: Sql,
   table: string,
@@ -90,9 +90,10 @@ export async function* locked<T extends Key, R>(
   for (let from = 0; from < rows.length; from += limits.visitRows) {
     const some = rows.slice(from, from + limits.visitRows)
     const found = await sql.query<R & { subject: string; at: Date }>(
-      `select subject, at, ${columns} from ${table} as row
-       where (subject, at) in (select * from unnest($1::text[], $2::timestamptz[])) and at between $3 and $4
-       order by subject, at for update`,
+      `select kept.* from unnest($1::text[], $2::timestamptz[]) as key (subject, at), lateral (
+         select subject, at, ${columns} from ${table} as row
+         where row.subject = key.subject and row.at = key.at and row.at between $3 and $4 for update
+       ) as kept`,
       [subjects(some), times(some), ...spanOf(some)],
     )
     const byName = new Map(found.map((row) => [`${row.subject} ${row.at.getTime()}`, row]))
