@@ -15,6 +15,7 @@ import { createRedirectHandler, type RedirectHandler } from './handler.ts'
 import { createHttpServer, type HttpServer } from './http-server.ts'
 import { Turns, type Line } from './one-at-a-time.ts'
 import { Decisions, type DecisionDeps } from './outcome.ts'
+import type { Domain } from '../domains/known.ts'
 import { Sites } from './sites.ts'
 import type { Found, Resolver } from './resolve.ts'
 import { copyOf, type Copy } from './tier1-local.ts'
@@ -70,7 +71,7 @@ export async function turns(count: number): Promise<void> {
 export const unbelieved = '127.0.0.9'
 export const stubSites = new Sites('http://a.example', undefined, (address) => address !== unbelieved)
 const noPages = { rootUrl: null, notFoundUrl: null }
-stubSites.learn([
+export const stubDomains: readonly Domain[] = [
   {
     ...noPages,
     host: 'b.example',
@@ -79,7 +80,8 @@ stubSites.learn([
     isRemoved: false,
   },
   { ...noPages, host: 'gone.example', isRemoved: true },
-])
+]
+stubSites.learn(stubDomains)
 
 export function stubResolver(): Resolver {
   const copies = new Map<string, Copy>()

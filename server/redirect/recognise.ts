@@ -102,6 +102,15 @@ export function recognise(chunk: Buffer, from: number): number {
 /** What stands in the path of the request that was recognised last, in this chunk. */
 export const pathIn = (chunk: Buffer): string => chunk.toString('latin1', asked.pathBegin, asked.pathEnd)
 
+/** The same behind the first bytes of `key`, which is written over: one text is made, where putting two together makes three. '': too long. */
+export function pathBehind(key: Buffer, first: number, chunk: Buffer): string {
+  const { pathBegin, pathEnd } = asked
+  if (pathEnd - pathBegin > key.length - first) return ''
+  let end = first
+  for (let at = pathBegin; at < pathEnd; at++) key[end++] = chunk[at] as number
+  return key.toString('latin1', 0, end)
+}
+
 export const hasQuery = (chunk: Buffer): boolean => chunk[asked.pathEnd] === question
 
 /** What the target of a request says behind its question mark. */
@@ -118,6 +127,14 @@ export function queryOf(target: string): string | undefined {
 
 /** The host that it names, as it stands there. */
 export const hostIn = (chunk: Buffer): string => chunk.toString('latin1', asked.hostBegin, asked.hostEnd)
+
+/** It names this one, spelled like this: told without making a text of it. */
+export function namesHost(chunk: Buffer, said: string): boolean {
+  const { hostBegin, hostEnd } = asked
+  if (hostEnd - hostBegin !== said.length) return false
+  for (let i = 0; i < said.length; i++) if (chunk[hostBegin + i] !== said.charCodeAt(i)) return false
+  return true
+}
 
 /** The values of a field, as node:http joins them. Its name comes in lower case, with its colon. */
 export function fieldIn(chunk: Buffer, from: number, end: number, name: Buffer): string | undefined {

@@ -1,7 +1,7 @@
 // Whose links a host means, on both ways that a request can take: b.example is a further domain, gone.example was one.
 import { describe, expect, it } from 'vitest'
 import { ask, dial, start, type Client } from './front-door.client.stub.ts'
-import { unbelieved } from './front-door.stub.ts'
+import { stubDomains, stubSites, unbelieved } from './front-door.stub.ts'
 import { proofPath, Sites } from './sites.ts'
 
 const request = (path: string, ...fields: string[]): string => [`GET ${path} HTTP/1.1`, ...fields, '', ''].join('\r\n')
@@ -31,6 +31,35 @@ describe.each(['raw', 'http'] as const)('the host of a request, FRONT_DOOR=%s,',
       ['b.example..', ofMain],
     ] as const)
       expect([host, await gist(client, of(host))]).toEqual([host, wanted])
+  })
+
+  it('is whose it is now, on a connection that has asked for it before', async () => {
+    const { port } = await start(frontDoor)
+    const client = await dial(port)
+    const domain = { host: 'late.example', rootUrl: null, notFoundUrl: null, isRemoved: false }
+    try {
+      for (const [more, wanted] of [
+        [[], ofMain],
+        [[domain], ofB.replace('b.example', 'late.example')],
+        [[{ ...domain, isRemoved: true }], '404'],
+        [[], ofMain],
+      ] as const) {
+        stubSites.learn([...stubDomains, ...more])
+        expect(await gist(client, of('late.example'))).toBe(wanted)
+        expect(await gist(client, of('late.example'))).toBe(wanted)
+      }
+    } finally {
+      stubSites.learn(stubDomains)
+    }
+  })
+
+  it('goes with codes of any length', async () => {
+    const { port } = await start(frontDoor)
+    const client = await dial(port)
+    const code = 'L'.padEnd(64, 'c')
+    expect(await gist(client, of('b.example', `/${code}`))).toContain(`302 https://example.com/b.example/${code}`)
+    expect(await gist(client, of('b.example', `/${code}c`))).toBe(noneOfB)
+    expect(await gist(client, of('b.example'))).toBe(ofB)
   })
 
   it('is the one of the absolute form, if there is one', async () => {

@@ -3,6 +3,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { Domain } from '../domains/known.ts'
 import { hostSaid } from '../domains/host.ts'
+import { customCodeLength } from '../link.ts'
 import { plainAddress, type TrustedHop } from '../rates/addresses.ts'
 import { cannotSay, leadingTo, notFound, smallPages, textPage, type Page } from './pages.ts'
 
@@ -12,6 +13,8 @@ export type Beside = 'api' | 'console'
 export interface Site {
   /** What stands before its codes. */
   readonly prefix: string
+  /** The same, with room for the longest code behind it; undefined: there is no link, or nothing stands before it. */
+  readonly key: Buffer | undefined
   /** What all its codes are answered; undefined: what becomes of each is looked up. */
   readonly always: Page | undefined
   /** Whose a path is that is no code's: node:http has it. */
@@ -35,12 +38,14 @@ export class Sites {
   #others: Site
   /** Of those who name a host, some may mean a further domain. */
   areMany = true
+  /** Counts what was learnt: whose a host is holds as long as this stays. */
+  asOf = 0
   #proofOf: ((host: string) => string) | undefined
   #domains: readonly Domain[] = []
 
   constructor(publicUrl: string, rootUrl: string | undefined, trusts: TrustedHop, hasConsole = false) {
     const besides = besidesOf(hasConsole, hasConsole && rootUrl === undefined)
-    this.main = { prefix: '', always: undefined, besides, small: smallPages(rootUrl), notFound }
+    this.main = { prefix: '', key: undefined, always: undefined, besides, small: smallPages(rootUrl), notFound }
     this.#unsure = { ...this.main, prefix: noPrefix, always: cannotSay }
     this.#trusts = trusts
     this.#mainHost = hostSaid(new URL(publicUrl).host)
@@ -55,6 +60,7 @@ export class Sites {
     this.#byHost.set(this.#mainHost, this.main)
     this.#others = this.main
     this.areMany = this.#byHost.size > 1
+    this.asOf++
   }
 
   /** From now on each domain says what nobody but this installation knows of it, so that `make doctor` sees who answers there. */
@@ -120,11 +126,15 @@ export const firstOf = (forwardedHost: string): string => (forwardedHost.split('
 export const proofPath = '.well-known/quicklink'
 
 function siteOf({ host, rootUrl, notFoundUrl, isRemoved }: Domain, proofOf?: (host: string) => string): Site {
-  if (isRemoved) return { prefix: noPrefix, always: notFound, besides: nothing, small: new Map(), notFound }
+  if (isRemoved) {
+    return { prefix: noPrefix, key: undefined, always: notFound, besides: nothing, small: new Map(), notFound }
+  }
   const small = new Map(smallPages(rootUrl ?? undefined))
   if (proofOf) small.set(proofPath, textPage(proofOf(host)))
+  const prefix = `${host}/`
   return {
-    prefix: `${host}/`,
+    prefix,
+    key: Buffer.from(prefix.padEnd(prefix.length + customCodeLength.max), 'latin1'),
     always: undefined,
     besides: nothing,
     small,

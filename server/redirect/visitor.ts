@@ -3,6 +3,7 @@
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { Counter } from '../clicks/counter.ts'
+import { limits } from '../config.ts'
 import { asideOf } from './asides.ts'
 import type { FrontDoor } from './front-door.ts'
 import type { Holder } from './guests.ts'
@@ -18,7 +19,9 @@ import {
   fieldsIn,
   hasQuery,
   hostIn,
+  namesHost,
   partial,
+  pathBehind,
   pathIn,
   queryIn,
   recognise,
@@ -83,6 +86,10 @@ export class Visitor implements Holder, Asker, Outside {
   #isHead = false
   /** What it says of the host that was asked for is believed; undefined: nobody has looked yet. */
   #isBelieved: boolean | undefined
+  /** The host that was asked for last, and whose it is: the next request of a connection nearly always names it, too. */
+  #host = ''
+  #site: Site | undefined
+  #siteAsOf = -1
   #closes = false
   /** As node:http sees the connection, once it had a request of it; and whether it has one now. */
   #inner: InnerSocket | undefined
@@ -129,19 +136,19 @@ export class Visitor implements Holder, Asker, Outside {
       const { method, bodyLength } = asked
       const isHead = method === 'HEAD'
       const isPlain = (isHead || method === 'GET') && bodyLength === 0
-      const path = pathIn(chunk)
       this.#used = true
       this.#parts = 0
       this.#isHead = isHead
       this.#closes = asked.closes
       const site = sites.areMany ? this.#siteOf(chunk, at, end) : sites.main
-      const code = sites.areMany ? heldAs(site, path) : path
+      const code = sites.areMany ? this.#heldAs(site, chunk) : pathIn(chunk)
       const prepared = isPlain ? decisions.atOnce(code, isHead, beganMs, hasQuery(chunk)) : undefined
       if (prepared !== undefined) {
         this.#asks(chunk, at, end)
         this.#say(prepared, beganMs, beganMs, 'local')
         this.#chunk = undefined
       } else {
+        const path = pathIn(chunk)
         const reason = site.besides(path) ?? (isPlain ? besideCode(path) : bodyLength > 0 ? 'body' : 'method')
         if (reason !== undefined) return this.#exchange(chunk.subarray(at), end - at + bodyLength, reason)
         this.#asks(chunk, at, end)
@@ -155,7 +162,20 @@ export class Visitor implements Holder, Asker, Outside {
     const { sites } = this.#door.deps
     this.#isBelieved ??= sites.believes(this.peer)
     const forwarded = this.#isBelieved ? firstOf(fieldIn(chunk, begin, end, forwardedHostName) ?? '') : ''
-    return sites.of(forwarded || hostIn(chunk))
+    if (forwarded !== '') return sites.of(forwarded)
+    if (this.#site !== undefined && this.#siteAsOf === sites.asOf && namesHost(chunk, this.#host)) return this.#site
+    const host = hostIn(chunk)
+    const site = sites.of(host)
+    // Of a connection that is held, little is kept.
+    this.#site = host.length > limits.hostLength ? undefined : site
+    this.#siteAsOf = sites.asOf
+    this.#host = this.#site === undefined ? '' : host
+    return site
+  }
+
+  #heldAs(site: Site, chunk: Buffer): string {
+    const { key, prefix } = site
+    return key === undefined ? heldAs(site, pathIn(chunk)) : pathBehind(key, prefix.length, chunk)
   }
 
   /** Until it is answered. */
