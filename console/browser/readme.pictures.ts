@@ -37,7 +37,7 @@ async function fill({ server }: At): Promise<void> {
   await waitFor(async () => (await server.api('GET', '/links/spring')).body['clicks'] === clicks.spring)
 }
 
-const pages = { links: '', link: '/links/spring', rules: '/links/app', new: '/new', keys: '/keys', tenants: '/tenants', tenant: '/tenants/acme', domains: '/domains', audit: '/audit', system: '/system', account: '/account' } // prettier-ignore
+const pages = { links: '', stats: '/stats', imports: '/imports', link: '/links/spring', rules: '/links/app', new: '/new', keys: '/keys', tenants: '/tenants', tenant: '/tenants/acme', domains: '/domains', audit: '/audit', system: '/system', account: '/account' } // prettier-ignore
 
 test('pictures', async () => {
   const at = await quickLink()

@@ -1,8 +1,7 @@
 // A link is deleted at once where that can be taken back. Only where it cannot, somebody is asked.
 import { useState, type ReactNode } from 'react'
-import { Button } from 'react-aria-components/Button'
 import type { Link } from '../api.ts'
-import { Above } from '../parts/dialog.tsx'
+import { Ask } from '../parts/ask.tsx'
 import { useMe } from '../session.tsx'
 import { useWords } from '../words/words.tsx'
 import { remake, shortOf, useLinkWrites } from './use-link-writes.ts'
@@ -23,17 +22,15 @@ export function useRemove(
   return {
     remove: canUndo ? removeNow : () => setAsking(true),
     question: (
-      <Above title={words.links.deleteAsk(shortOf(link))} isOpen={isAsking} onClose={() => setAsking(false)}>
+      <Ask
+        title={words.links.deleteAsk(shortOf(link))}
+        isOpen={isAsking}
+        onClose={() => setAsking(false)}
+        act={words.links.delete}
+        onAct={removeNow}
+      >
         <p>{words.links.deleteForGood}</p>
-        <div className="dialog-end">
-          <Button className="button" onPress={() => setAsking(false)}>
-            {words.cancel}
-          </Button>
-          <Button className="button danger" onPress={removeNow}>
-            {words.links.delete}
-          </Button>
-        </div>
-      </Above>
+      </Ask>
     ),
   }
 }

@@ -1,11 +1,11 @@
 // Links that are chosen, and what can be done to all of them.
-import { useState, type ReactNode } from 'react'
+import { useState } from 'react'
 import { Button } from 'react-aria-components/Button'
 import { Menu, MenuItem, MenuTrigger } from 'react-aria-components/Menu'
 import { Popover } from 'react-aria-components/Popover'
 import type { Link } from '../api.ts'
 import { Act } from '../parts/act.tsx'
-import { Above } from '../parts/dialog.tsx'
+import { AboveForm, Ask } from '../parts/ask.tsx'
 import { TagsField } from '../parts/tags-field.tsx'
 import { useMe } from '../session.tsx'
 import { useWords } from '../words/words.tsx'
@@ -130,32 +130,6 @@ export function SelectionBar({ selection }: { readonly selection: Selection }) {
   )
 }
 
-interface AskProps {
-  readonly title: string
-  readonly isOpen: boolean
-  readonly onClose: () => void
-  readonly act: string
-  readonly onAct: () => void
-  readonly children: ReactNode
-}
-
-const Ask = ({ title, isOpen, onClose, act, onAct, children }: AskProps) => {
-  const words = useWords()
-  return (
-    <Above title={title} isOpen={isOpen} onClose={onClose}>
-      {children}
-      <div className="dialog-end">
-        <Button className="button" onPress={onClose}>
-          {words.cancel}
-        </Button>
-        <Button className="button danger" onPress={onAct}>
-          {act}
-        </Button>
-      </div>
-    </Above>
-  )
-}
-
 function TagThem({
   isOpen,
   n,
@@ -170,25 +144,18 @@ function TagThem({
   const words = useWords()
   const [tags, setTags] = useState<readonly string[]>([])
   return (
-    <Above title={words.bulk.tagTitle(n)} isOpen={isOpen} onClose={onClose}>
-      <form
-        className="stack"
-        onSubmit={(event) => {
-          event.preventDefault()
-          onTags(tags)
-          setTags([])
-        }}
-      >
-        <TagsField tags={tags} onChange={setTags} />
-        <div className="dialog-end">
-          <Button className="button" onPress={onClose}>
-            {words.cancel}
-          </Button>
-          <Button className="button strong" type="submit" isDisabled={tags.length === 0}>
-            {words.bulk.tag}
-          </Button>
-        </div>
-      </form>
-    </Above>
+    <AboveForm
+      title={words.bulk.tagTitle(n)}
+      isOpen={isOpen}
+      onClose={onClose}
+      act={words.bulk.tag}
+      onAct={() => {
+        onTags(tags)
+        setTags([])
+      }}
+      isDisabled={tags.length === 0}
+    >
+      <TagsField tags={tags} onChange={setTags} />
+    </AboveForm>
   )
 }

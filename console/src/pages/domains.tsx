@@ -3,13 +3,12 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { Button } from 'react-aria-components/Button'
 import { answerOf, api, done, problemOf, type Schemas } from '../api.ts'
-import { Above } from '../parts/dialog.tsx'
+import { AboveForm } from '../parts/ask.tsx'
 import { Field } from '../parts/fields.tsx'
 import { Empty, Failed, Loading, Page, Panel, sentenceOf } from '../parts/page.tsx'
 import { toast } from '../parts/toasts.tsx'
 import { pageState } from '../state.ts'
 import { useWords } from '../words/words.tsx'
-import { Act } from '../parts/act.tsx'
 
 type Domain = Schemas['Domain']
 
@@ -123,54 +122,42 @@ function Editor({ domain, onClose }: { readonly domain: Domain | undefined; read
   })
   const problem = save.isError ? problemOf(save.error) : undefined
   return (
-    <Above title={domain?.host ?? words.domains.make} isOpen onClose={onClose}>
-      <form
-        className="stack"
-        onSubmit={(event) => {
-          event.preventDefault()
-          save.mutate()
-        }}
-      >
-        {domain === undefined && (
-          <Field
-            label={words.domains.host}
-            value={host}
-            onChange={setHost}
-            placeholder="go.example.org"
-            about={words.domains.hostAbout}
-            autoFocus
-            isRequired
-          />
-        )}
-        <Field label={words.domains.tenants} value={tenants} onChange={setTenants} about={words.domains.tenantsAbout} />
+    <AboveForm
+      title={domain?.host ?? words.domains.make}
+      isOpen
+      onClose={onClose}
+      act={words.link.save}
+      onAct={save.mutate}
+      isPending={save.isPending}
+      isDisabled={host.trim() === ''}
+      problem={problem}
+    >
+      {domain === undefined && (
         <Field
-          label={words.domains.rootUrl}
-          type="url"
-          value={rootUrl}
-          onChange={setRootUrl}
-          about={words.domains.rootUrlAbout}
+          label={words.domains.host}
+          value={host}
+          onChange={setHost}
+          placeholder="go.example.org"
+          about={words.domains.hostAbout}
+          autoFocus
+          isRequired
         />
-        <Field
-          label={words.domains.notFoundUrl}
-          type="url"
-          value={notFoundUrl}
-          onChange={setNotFoundUrl}
-          about={words.domains.notFoundUrlAbout}
-        />
-        {problem && (
-          <p className="problem" role="alert">
-            {sentenceOf(problem, words)}
-          </p>
-        )}
-        <div className="dialog-end">
-          <Button className="button" onPress={onClose}>
-            {words.cancel}
-          </Button>
-          <Act className="button strong" type="submit" isPending={save.isPending} isDisabled={host.trim() === ''}>
-            {words.link.save}
-          </Act>
-        </div>
-      </form>
-    </Above>
+      )}
+      <Field label={words.domains.tenants} value={tenants} onChange={setTenants} about={words.domains.tenantsAbout} />
+      <Field
+        label={words.domains.rootUrl}
+        type="url"
+        value={rootUrl}
+        onChange={setRootUrl}
+        about={words.domains.rootUrlAbout}
+      />
+      <Field
+        label={words.domains.notFoundUrl}
+        type="url"
+        value={notFoundUrl}
+        onChange={setNotFoundUrl}
+        about={words.domains.notFoundUrlAbout}
+      />
+    </AboveForm>
   )
 }

@@ -1,9 +1,10 @@
 // The keys of a tenant. A new one is shown once, with what one does with it.
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import { useState, type SyntheticEvent } from 'react'
+import { useState } from 'react'
 import { Button } from 'react-aria-components/Button'
 import { answerOf, api, done, problemOf, type Schemas } from '../api.ts'
 import { CopyButton } from '../parts/copy.tsx'
+import { AboveForm, Ask } from '../parts/ask.tsx'
 import { Above } from '../parts/dialog.tsx'
 import { Choice, Field } from '../parts/fields.tsx'
 import { Empty, Failed, Loading, Panel, sentenceOf } from '../parts/page.tsx'
@@ -12,7 +13,6 @@ import { useMe } from '../session.tsx'
 import { pageState, type Role } from '../state.ts'
 import { useFormats, useWords } from '../words/words.tsx'
 import { timeOf } from '../link/draft.ts'
-import { Act } from '../parts/act.tsx'
 
 type Key = Schemas['Key']
 
@@ -106,17 +106,16 @@ function KeyRow({ item, tenant, lives }: { readonly item: Key; readonly tenant: 
           {words.keys.revoke}
         </Button>
       )}
-      <Above title={words.keys.revokeAsk(item.name)} isOpen={isAsking} onClose={() => setAsking(false)}>
+      <Ask
+        title={words.keys.revokeAsk(item.name)}
+        isOpen={isAsking}
+        onClose={() => setAsking(false)}
+        act={words.keys.revoke}
+        onAct={revoke.mutate}
+        isPending={revoke.isPending}
+      >
         <p>{words.keys.revokeAbout}</p>
-        <div className="dialog-end">
-          <Button className="button" onPress={() => setAsking(false)}>
-            {words.cancel}
-          </Button>
-          <Act className="button danger" isPending={revoke.isPending} onPress={() => revoke.mutate()}>
-            {words.keys.revoke}
-          </Act>
-        </div>
-      </Above>
+      </Ask>
     </li>
   )
 }
@@ -153,52 +152,41 @@ function NewKey({ tenant, isOpen, onClose, onMade }: NewKeyProps) {
   const problem = make.isError ? problemOf(make.error) : undefined
   const said = (field: string): string | undefined => (problem?.field === field ? problem.message : undefined)
   return (
-    <Above title={words.keys.makeTitle} isOpen={isOpen} onClose={onClose}>
-      <form
-        className="stack"
-        onSubmit={(event: SyntheticEvent) => {
-          event.preventDefault()
-          make.mutate()
-        }}
-      >
-        <Field
-          label={words.keys.name}
-          value={name}
-          onChange={setName}
-          about={words.keys.nameAbout}
-          problem={said('name')}
-          autoFocus
-          isRequired
-        />
-        <Choice
-          label={words.keys.role}
-          value={role}
-          options={roles.map((each) => [each, `${words.roles[each]}: ${words.roleAbout[each]}`] as const)}
-          onChange={setRole}
-        />
-        <Field
-          label={words.keys.expiresAt}
-          type="datetime-local"
-          value={expiresAt}
-          onChange={setExpiresAt}
-          about={words.keys.expiresAtAbout}
-          problem={said('expiresAt')}
-        />
-        {problem && problem.field === undefined && (
-          <p className="problem" role="alert">
-            {sentenceOf(problem, words)}
-          </p>
-        )}
-        <div className="dialog-end">
-          <Button className="button" onPress={onClose}>
-            {words.cancel}
-          </Button>
-          <Act className="button strong" type="submit" isPending={make.isPending} isDisabled={name.trim() === ''}>
-            {words.keys.make}
-          </Act>
-        </div>
-      </form>
-    </Above>
+    <AboveForm
+      title={words.keys.makeTitle}
+      isOpen={isOpen}
+      onClose={onClose}
+      act={words.keys.make}
+      onAct={make.mutate}
+      isPending={make.isPending}
+      isDisabled={name.trim() === ''}
+      problem={problem}
+      fields={['name', 'expiresAt']}
+    >
+      <Field
+        label={words.keys.name}
+        value={name}
+        onChange={setName}
+        about={words.keys.nameAbout}
+        problem={said('name')}
+        autoFocus
+        isRequired
+      />
+      <Choice
+        label={words.keys.role}
+        value={role}
+        options={roles.map((each) => [each, `${words.roles[each]}: ${words.roleAbout[each]}`] as const)}
+        onChange={setRole}
+      />
+      <Field
+        label={words.keys.expiresAt}
+        type="datetime-local"
+        value={expiresAt}
+        onChange={setExpiresAt}
+        about={words.keys.expiresAtAbout}
+        problem={said('expiresAt')}
+      />
+    </AboveForm>
   )
 }
 

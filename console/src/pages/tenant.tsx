@@ -4,7 +4,7 @@ import { useState } from 'react'
 import { Button } from 'react-aria-components/Button'
 import { Link as To, useLocation } from 'wouter'
 import { answerOf, api, done, problemOf, type Schemas } from '../api.ts'
-import { Above } from '../parts/dialog.tsx'
+import { Ask } from '../parts/ask.tsx'
 import { Choice, Field, OnOff } from '../parts/fields.tsx'
 import { MembersPanel } from '../members/panel.tsx'
 import { Failed, Loading, Page, Panel, sentenceOf } from '../parts/page.tsx'
@@ -118,17 +118,16 @@ function Settings({ tenant }: { readonly tenant: Schemas['Tenant'] }) {
           </Button>
         </div>
       </form>
-      <Above title={words.tenants.removeAsk(tenant.name)} isOpen={isAsking} onClose={() => setAsking(false)}>
+      <Ask
+        title={words.tenants.removeAsk(tenant.name)}
+        isOpen={isAsking}
+        onClose={() => setAsking(false)}
+        act={words.tenants.remove}
+        onAct={remove.mutate}
+        isPending={remove.isPending}
+      >
         <p>{words.tenants.removeAbout}</p>
-        <div className="dialog-end">
-          <Button className="button" onPress={() => setAsking(false)}>
-            {words.cancel}
-          </Button>
-          <Act className="button danger" isPending={remove.isPending} onPress={() => remove.mutate()}>
-            {words.tenants.remove}
-          </Act>
-        </div>
-      </Above>
+      </Ask>
     </Panel>
   )
 }

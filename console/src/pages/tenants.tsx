@@ -1,12 +1,12 @@
 // For the owner: the teams on this server.
 import { useInfiniteQuery, useMutation, useQueryClient } from '@tanstack/react-query'
-import { useState, type SyntheticEvent } from 'react'
+import { useState } from 'react'
 import { Button } from 'react-aria-components/Button'
 import { Link as To, useLocation } from 'wouter'
 import { answerOf, api, problemOf, type Schemas } from '../api.ts'
-import { Above } from '../parts/dialog.tsx'
+import { AboveForm } from '../parts/ask.tsx'
 import { Choice, Field } from '../parts/fields.tsx'
-import { Empty, Failed, Loading, Page, Panel, sentenceOf } from '../parts/page.tsx'
+import { Empty, Failed, Loading, Page, Panel } from '../parts/page.tsx'
 import { useFormats, useWords } from '../words/words.tsx'
 import { Act } from '../parts/act.tsx'
 
@@ -95,48 +95,32 @@ function NewTenant({ isOpen, onClose }: { readonly isOpen: boolean; readonly onC
   const problem = make.isError ? problemOf(make.error) : undefined
   const said = (field: string): string | undefined => (problem?.field === field ? problem.message : undefined)
   return (
-    <Above title={words.tenants.makeTitle} isOpen={isOpen} onClose={onClose}>
-      <form
-        className="stack"
-        onSubmit={(event: SyntheticEvent) => {
-          event.preventDefault()
-          make.mutate()
-        }}
-      >
-        <Field label={words.tenants.name} value={name} onChange={setName} problem={said('name')} autoFocus isRequired />
-        <Field
-          label={words.tenants.id}
-          value={id}
-          onChange={setId}
-          about={words.tenants.idAbout}
-          problem={said('id')}
-          isRequired
-        />
-        <Choice
-          label={words.tenants.tier}
-          value={tier}
-          options={tiers.map((each) => [each, each] as const)}
-          onChange={setTier}
-        />
-        {problem && problem.field !== 'name' && problem.field !== 'id' && (
-          <p className="problem" role="alert">
-            {sentenceOf(problem, words)}
-          </p>
-        )}
-        <div className="dialog-end">
-          <Button className="button" onPress={onClose}>
-            {words.cancel}
-          </Button>
-          <Act
-            className="button strong"
-            type="submit"
-            isPending={make.isPending}
-            isDisabled={id.trim() === '' || name.trim() === ''}
-          >
-            {words.tenants.make}
-          </Act>
-        </div>
-      </form>
-    </Above>
+    <AboveForm
+      title={words.tenants.makeTitle}
+      isOpen={isOpen}
+      onClose={onClose}
+      act={words.tenants.make}
+      onAct={make.mutate}
+      isPending={make.isPending}
+      isDisabled={id.trim() === '' || name.trim() === ''}
+      problem={problem}
+      fields={['name', 'id']}
+    >
+      <Field label={words.tenants.name} value={name} onChange={setName} problem={said('name')} autoFocus isRequired />
+      <Field
+        label={words.tenants.id}
+        value={id}
+        onChange={setId}
+        about={words.tenants.idAbout}
+        problem={said('id')}
+        isRequired
+      />
+      <Choice
+        label={words.tenants.tier}
+        value={tier}
+        options={tiers.map((each) => [each, each] as const)}
+        onChange={setTier}
+      />
+    </AboveForm>
   )
 }

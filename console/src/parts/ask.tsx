@@ -1,0 +1,77 @@
+// The two dialogs that there are: a form that makes something, and the question before what cannot be taken back.
+import type { ReactNode } from 'react'
+import { Button } from 'react-aria-components/Button'
+import type { ProblemError } from '../api.ts'
+import { useWords } from '../words/words.tsx'
+import { Act } from './act.tsx'
+import { Above } from './dialog.tsx'
+import { sentenceOf } from './page.tsx'
+
+interface AskProps {
+  readonly title: string
+  readonly isOpen: boolean
+  readonly onClose: () => void
+  /** What the button says. */
+  readonly act: string
+  readonly onAct: () => void
+  readonly isPending?: boolean
+  readonly children: ReactNode
+}
+
+const End = ({ onClose, children }: { readonly onClose: () => void; readonly children: ReactNode }) => {
+  const words = useWords()
+  return (
+    <div className="dialog-end">
+      <Button className="button" onPress={onClose}>
+        {words.cancel}
+      </Button>
+      {children}
+    </div>
+  )
+}
+
+export const Ask = ({ title, isOpen, onClose, act, onAct, isPending = false, children }: AskProps) => (
+  <Above title={title} isOpen={isOpen} onClose={onClose}>
+    {children}
+    <End onClose={onClose}>
+      <Act className="button danger" isPending={isPending} onPress={onAct}>
+        {act}
+      </Act>
+    </End>
+  </Above>
+)
+
+interface AboveFormProps extends AskProps {
+  readonly isDisabled?: boolean
+  readonly problem?: ProblemError | undefined
+  /** Fields that say themselves what is wrong with them. */
+  readonly fields?: readonly string[]
+}
+
+export function AboveForm(props: AboveFormProps) {
+  const { title, isOpen, onClose, act, onAct, isPending = false, isDisabled = false, problem, fields = [] } = props
+  const words = useWords()
+  return (
+    <Above title={title} isOpen={isOpen} onClose={onClose}>
+      <form
+        className="stack"
+        onSubmit={(event) => {
+          event.preventDefault()
+          onAct()
+        }}
+      >
+        {props.children}
+        {problem && !fields.includes(problem.field ?? '') && (
+          <p className="problem" role="alert">
+            {sentenceOf(problem, words)}
+          </p>
+        )}
+        <End onClose={onClose}>
+          <Act className="button strong" type="submit" isPending={isPending} isDisabled={isDisabled}>
+            {act}
+          </Act>
+        </End>
+      </form>
+    </Above>
+  )
+}
