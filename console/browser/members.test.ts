@@ -107,7 +107,7 @@ test('who is sent to the identity provider comes back to where he wanted to go; 
   await ada.page.setExtraHTTPHeaders({ 'X-Person': 'ada' })
   await ada.page.getByRole('link', { name: /^Sign in by / }).click()
   await ada.page.getByRole('heading', { level: 1, name: 'My account' }).waitFor()
-  await ada.page.getByText('This one').waitFor()
+  await ada.page.getByText('This one', { exact: true }).waitFor()
   // The way led to the provider, and nowhere else.
   expect(ada.offences().filter((offence) => !offence.includes(idp.issuer))).toEqual([])
   await ada.close()
