@@ -38,6 +38,14 @@ describe.each(targets)('%s', (_, open) => {
       expect((await api('POST', '/links?onExisting=return', { url })).status).toBe(201)
     })
 
+    it('201: a link that ends is not meant where links have no end', async () => {
+      const url = at(4)
+      const expiresAt = new Date(Date.now() + 86_400_000).toISOString()
+      expect((await ql.api('POST', '/links', { url, expiresAt })).status).toBe(201)
+      expect((await ql.api('POST', '/links?onExisting=return', { url })).status).toBe(201)
+      expect((await ql.api('POST', '/links?onExisting=return', { url })).status).toBe(200)
+    })
+
     it("201: another tenant's link is not meant, nor one that was deleted", async () => {
       const { api } = await ql.tenant()
       const other = await ql.tenant()

@@ -74,6 +74,10 @@ const hosts = (why: string): Setting<{ host: string; port: number }[]> =>
     why,
   )
 
+/** Of OpenID Connect Core, 5.1: what people say of themselves. */
+const ownClaims =
+  'name given_name family_name middle_name nickname preferred_username profile picture website email email_verified gender birthdate zoneinfo locale phone_number phone_number_verified address updated_at'.split(' ') // prettier-ignore
+
 const exampleSecrets = /^(.)\1*$|change.?me|example|password|secret.?key|your.?(key|salt|secret)|0123456789|abcdefgh/i
 
 const secret = (why: string): Setting<string> =>
@@ -194,7 +198,7 @@ export const settings = {
       .string()
       .min(1)
       .refine(
-        (claim) => !['email', 'name', 'nickname', 'preferred_username'].includes(claim),
+        (claim) => !ownClaims.includes(claim),
         'must be a claim that nobody chooses for himself: who may change his own would choose his role',
       ),
     'groups',
@@ -238,8 +242,9 @@ function readValue(env: NodeJS.ProcessEnv, key: string): string | undefined {
   if (!file || !(fileSettings as readonly string[]).includes(key)) return value
   if (value !== undefined) throw new ConfigError(`${name} and ${name}_FILE are both set: remove one of them.`)
   try {
-    // The file that stands for none is empty.
-    return readFileSync(file, 'utf8').trim() || undefined
+    const text = readFileSync(file, 'utf8').trim()
+    // Compose mounts a file in any case: the one that stands for no secret is empty. Of all others an empty one is a mistake.
+    return text === '' && key === 'oidcClientSecret' ? undefined : text
   } catch (error) {
     throw new ConfigError(
       `${name}_FILE names ${file}, which cannot be read (${(error as NodeJS.ErrnoException).code}).`,

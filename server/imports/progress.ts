@@ -32,13 +32,14 @@ export const noteOutcome = (
   )
 
 export async function finishImport(sql: Sql, id: string, failure: string | null): Promise<void> {
-  await sql.query('delete from import_parts where import_id = $1', [id])
-  await sql.query('delete from import_tried where import_id = $1', [id])
+  // First: where the rest cannot be done any more, nobody takes an import without its parts for one that is done.
   await sql.query('update imports set state = $2, failure = $3, ended_at = clock_timestamp() where id = $1', [
     id,
     failure === null ? 'done' : 'failed',
     failure,
   ])
+  await sql.query('delete from import_parts where import_id = $1', [id])
+  await sql.query('delete from import_tried where import_id = $1', [id])
 }
 
 /** Why a part fails, as its tenant is told when it has failed often enough. */

@@ -33,8 +33,8 @@ export async function findPlain(
        where hashtextextended(links.url, 0) = hashtextextended(asked.url, 0) and links.url = asked.url and links.tenant = $3
          and links.deleted_at is null and links.enabled and not links.permanent and not links.forward_query
          and links.starts_at is null and links.expired_url is null and links.monthly_hits is not distinct from $4
-         and ($5::integer is null and links.expires_at is null
-           or links.expires_at > greatest(now(), links.created_at + make_interval(days => $5) - interval '10 minutes'))
+         and case when $5::integer is null then links.expires_at is null
+           else links.expires_at > greatest(now(), links.created_at + make_interval(days => $5) - interval '10 minutes') end
          and case when strpos(links.code, '/') = 0 then null else split_part(links.code, '/', 1) end is not distinct from asked.domain
        order by links.created_at desc, links.id desc limit 1
      ) as found`,

@@ -30,11 +30,8 @@ const titleTrigrams = {
 const beginnings = [
   { name: 'details_by_title', definition: `on link_details ((lower(title) collate "C")) where title is not null` },
   { name: 'links_by_host', definition: `on links ((${withoutScheme})) where deleted_at is null` },
-  {
-    name: 'links_by_slug',
-    definition: `on links (lower(${slug})) where deleted_at is null`,
-    replaces: 'links_by_code',
-  },
+  { name: 'links_by_code', definition: `on links (lower(code)) where deleted_at is null` },
+  { name: 'links_by_slug', definition: `on links (lower(${slug})) where deleted_at is null` },
 ]
 
 /** What this Postgres can do: pg_trgm may be added by the owner of a database, unless it is missing or forbidden. */
@@ -60,7 +57,8 @@ function matchOf(q: string, hasTrigrams: boolean): Match {
   }
   return {
     pattern: `${literal(q.replace(/^https?:\/\/(www\.)?/i, ''))}%`,
-    inLink: (p) => `(lower(${slug}) like lower(${p} collate "C") or ${withoutScheme} like lower(${p} collate "C"))`,
+    inLink: (p) =>
+      `(lower(code) like lower(${p} collate "C") or lower(${slug}) like lower(${p} collate "C") or ${withoutScheme} like lower(${p} collate "C"))`,
     inTitle: (p) => `${title} collate "C" like lower(${p}) collate "C"`,
   }
 }

@@ -1,4 +1,5 @@
-// Members of a tenant, as browsers and admins ask: invitations, roles, and what becomes of sessions that are open.
+// Members of a tenant, as browsers and admins ask: invitations, roles, and what becomes of sessions that are open. Long because one server and
+// its members serve all of it.
 import { beforeAll, expect, test } from 'vitest'
 import { withSql } from '../../embedded/sql.ts'
 import { waitFor } from '../../embedded/wait.ts'

@@ -48,6 +48,8 @@ export async function admit(
   if (is === undefined) throw await noRoom(sql, place.tenant)
   // To a tenant that he has not been in, he is new.
   const changes = changesOf({ ...(was?.tenant === is.tenant ? { before: shown(was) } : {}), after: shown(is) })
+  if (was !== undefined && was.tenant !== is.tenant)
+    note(sql, { ...origin, caller: known(is) }, { tenant: was.tenant, kind: 'member', target: was.id, changes: changesOf({ before: shown(was) }) }) // prettier-ignore
   if (Object.keys(changes).length > 0)
     note(sql, { ...origin, caller: known(is) }, { tenant: is.tenant, kind: 'member', target: is.id, changes })
   return known(is)
@@ -66,8 +68,11 @@ export async function dismiss(sql: Sql, { issuer, subject }: Person, origin: Ori
 
 const shown = ({ name, role }: Row) => ({ name, role })
 
-async function noRoom(sql: Sql, tenant: string): Promise<QuickLinkError> {
+/** The place that a group leads to cannot take anybody. */
+export class NoRoom extends QuickLinkError {}
+
+async function noRoom(sql: Sql, tenant: string): Promise<NoRoom> {
   if (!(await readTenant(sql, tenant)))
-    return new QuickLinkError('forbidden', `OIDC_ROLES sends you to the tenant ${tenant}, which is not there: tell whoever runs this server.`) // prettier-ignore
-  return new QuickLinkError('conflict', `The tenant ${tenant} has ${limits.membersPerTenant} members: an admin has to remove some.`) // prettier-ignore
+    return new NoRoom('forbidden', `OIDC_ROLES sends you to the tenant ${tenant}, which is not there: tell whoever runs this server.`) // prettier-ignore
+  return new NoRoom('conflict', `The tenant ${tenant} has ${limits.membersPerTenant} members: an admin has to remove some.`) // prettier-ignore
 }

@@ -4,11 +4,11 @@ import { Router, type Request, type RequestHandler, type Response } from 'expres
 import { methodNotAllowed } from '../api/http.ts'
 import type { Origin } from '../api/operation.ts'
 import { limits, type Config } from '../config.ts'
-import type { Postgres } from '../connections/postgres.ts'
+import { isUnavailable, type Postgres } from '../connections/postgres.ts'
 import { QuickLinkError, toProblem, unavailable } from '../errors.ts'
 import { html, sniffing, styleOf, wantsHtml } from '../redirect/pages.ts'
 import type { Sessions } from '../sessions/api.ts'
-import { admit, dismiss, type Person } from './members.ts'
+import { admit, dismiss, NoRoom, type Person } from './members.ts'
 import { isForeign, openProvider, reasonOf, refusalIn, type Claims, type Provider, type Trip } from './provider.ts'
 import { groupsIn, placeOf } from './roles.ts'
 
@@ -91,10 +91,16 @@ async function comeBack(
     onRefused({ address, claim: config.oidcGroupsClaim, groups: claims[config.oidcGroupsClaim] === undefined ? null : cut(groups) }) // prettier-ignore
     throw noPlace(config.oidcGroupsClaim, claims[config.oidcGroupsClaim] === undefined)
   }
-  const signedIn = await sql.transaction(async (sql) => {
-    const caller = await admit(sql, person, place, origin)
-    return signIn.begin(sql, caller, { by: 'oidc', request, origin })
-  })
+  const signedIn = await sql
+    .transaction(async (sql) => {
+      const caller = await admit(sql, person, place, origin)
+      return signIn.begin(sql, caller, { by: 'oidc', request, origin })
+    })
+    .catch(async (error: unknown) => {
+      // Who is refused is no member any more, as above.
+      if (error instanceof NoRoom) await sql.transaction((sql) => dismiss(sql, person, origin))
+      throw error
+    })
   response.setHeader('Set-Cookie', [cookie.trip.remove(), signedIn.cookie])
   return localPath(taken.returnTo, config.publicUrl)
 }
@@ -137,6 +143,7 @@ function unpack(text = ''): { readonly trip: Trip; readonly returnTo: string } |
 
 function translate(error: unknown, { issuer }: Provider, { onRefused, onUnable }: OidcDeps): QuickLinkError {
   if (error instanceof QuickLinkError) return error
+  if (isUnavailable(error)) return unavailable('The database cannot answer at the moment: try again soon.', error)
   const why = { issuer, why: reasonOf(error) }
   if (!isForeign(error)) {
     onUnable(why)

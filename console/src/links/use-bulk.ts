@@ -56,6 +56,9 @@ const remakeAll = async (links: readonly Link[]): Promise<Outcome> => {
   }
 }
 
+/** As the server tells tags apart. */
+const keyOf = (tag: string): string => tag.toLowerCase()
+
 interface Step {
   readonly act: () => Promise<Outcome>
   readonly say: (n: number) => string
@@ -89,9 +92,28 @@ export function useBulk(tenant: string, onDone: () => void) {
     isPending: doing.isPending,
     // Only those that it is new to: what is taken back is what was done.
     tag: (links: readonly Link[], tags: readonly string[]): void => {
-      const fresh = links.filter((link) => !tags.every((tag) => link.tags.includes(tag)))
-      if (fresh.length > 0) change(fresh, { addTags: [...tags] }, { removeTags: [...tags] })
-      else onDone()
+      const lacks = (link: Link): string[] => {
+        const has = new Set(link.tags.map(keyOf))
+        return tags.filter((tag) => !has.has(keyOf(tag)))
+      }
+      const each = [...Map.groupBy(links, (link) => lacks(link).join('\n')).values()]
+        .map((those) => ({ those, lacks: those[0] ? lacks(those[0]) : [] }))
+        .filter(({ lacks }) => lacks.length > 0)
+      if (each.length === 0) return onDone()
+      const ofAll = async (change: (lacks: string[]) => Change, done?: readonly Link[]): Promise<Outcome> => {
+        const taken = done && new Set(done)
+        const outcomes: Outcome[] = []
+        for (const { lacks, those } of each) {
+          const some = taken ? those.filter((link) => taken.has(link)) : those
+          if (some.length > 0) outcomes.push(await changeAll(some, change(lacks)))
+        }
+        return { done: outcomes.flatMap(({ done }) => done), refused: outcomes.flatMap(({ refused }) => refused) }
+      }
+      doing.mutate({
+        act: () => ofAll((addTags) => ({ addTags })),
+        say: words.bulk.changed,
+        undo: (done) => ({ act: () => ofAll((removeTags) => ({ removeTags }), done), say: words.bulk.takenBack }),
+      })
     },
     untag: (links: readonly Link[], tag: string): void =>
       change(links.filter(({ tags }) => tags.includes(tag)), { removeTags: [tag] }, { addTags: [tag] }), // prettier-ignore
