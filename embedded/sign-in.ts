@@ -1,4 +1,4 @@
-// The link that signs the owner in to the console, once. It is made by the owner's key, and shown to a terminal only.
+// The link that signs the owner in to the console, once. It is made by the owner's key, and not shown where journald would keep it.
 import { fstatSync } from 'node:fs'
 import { limits } from '../server/config.ts'
 import { type Places, Refusal, type Say, readText } from './paths.ts'
