@@ -354,7 +354,7 @@ describe('both doors', () => {
       expect(links.reduce((sum, { people }) => sum + people, 0)).toBe(2)
       expect(links.reduce((sum, { withheld }) => sum + withheld, 0)).toBe(1)
       const keptOf = `select sum(v.total)::int as n from visit_hours v join links l on v.subject = 'l/' || l.id where l.code = $1`
-      await waitFor(async () => (await db.query<{ n: number }>(keptOf, [code]))[0]?.n === 4)
+      await waitFor(async () => (await db.query<{ n: number }>(keptOf, [code]))[0]?.n === 4, { deadlineMs: 30_000 })
       const texts = [...textsOf(), logged, await allOf(redisUrl), ...(await allRows())]
       // As they are, and as Postgres and a dump write bytes.
       for (const secretly of Object.values(secret)) {
