@@ -197,7 +197,7 @@ describe.each(targets)('%s', (_, open) => {
       ['q=apf', () => []],
     ] as const)('answers %s', async (query, expected) => {
       // A server builds the indexes for parts of words beside its work.
-      await expect.poll(() => codes(api, query), { timeout: 20_000 }).toEqual(expected())
+      await expect.poll(() => codes(api, query), { timeout: 90_000 }).toEqual(expected())
     })
 
     it('knows what is to begin and what has ended', async () => {

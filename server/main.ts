@@ -75,7 +75,7 @@ function keepUp(config: Config, log: Log, metrics: Metrics): void {
   }
   const run = async (): Promise<void> => {
     const { databaseUrl: url } = config
-    const connectMs = probeMs
+    const connectMs = limits.bootConnectMs
     await connected(makeVisitPartitions).catch((error: unknown) => onFailure('visitPartitions', error))
     await buildIndexes({ url, connectMs, buildMs: limits.indexMs }, chooseIndexes).then(
       (built) => {
@@ -90,7 +90,7 @@ function keepUp(config: Config, log: Log, metrics: Metrics): void {
   const connected = async (work: (db: Postgres) => Promise<unknown>): Promise<void> => {
     const own = { name: 'quicklink-upkeep', maxConnections: 1, queryMs: limits.upkeepMs }
     const { databaseUrl: url } = config
-    const db = openPostgres({ url, connectMs: probeMs, ...own, onError: () => undefined })
+    const db = openPostgres({ url, connectMs: limits.bootConnectMs, ...own, onError: () => undefined })
     try {
       await work(db)
     } finally {

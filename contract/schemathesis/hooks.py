@@ -121,8 +121,10 @@ def before_call(ctx, case, kwargs):
     if case.query:
         # It is for plain links.
         if "onExisting" in case.query and isinstance(case.body, dict):
-            for field in set(case.body) - {"url", "domain", "title", "note", "tags"}:
-                del case.body[field]
+            links = case.body.get("links", [case.body])
+            for link in links if isinstance(links, list) else []:
+                for field in set(link) - {"url", "domain", "title", "note", "tags"} if isinstance(link, dict) else []:
+                    del link[field]
         if is_own(case.query.get("url")):
             case.query["url"] = "https://example.org/"
         # Only a server can make a cursor.

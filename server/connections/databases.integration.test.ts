@@ -9,8 +9,8 @@ let hand: Postgres
 
 beforeAll(async () => {
   const databaseUrl = await freshDatabase()
-  // A statement that waits for a lock waits until the lock is gone.
-  app = await startTestApp({ databaseUrl })
+  // A statement that waits for a lock waits until the lock is gone. What is told of visits reads the tenants, which are locked below.
+  app = await startTestApp({ databaseUrl, env: { VISITS: 'off' } })
   hand = handInPsql(databaseUrl)
 })
 

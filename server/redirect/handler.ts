@@ -138,8 +138,10 @@ function askerOf(req: IncomingMessage, res: ServerResponse): Asker {
     said: () => {
       const { headers } = req
       const field = (name: string): string | undefined => [headers[name]].flat()[0]
-      const { 'user-agent': userAgent, referer, 'accept-language': acceptLanguage } = headers
-      return saidBy(userAgent, referer, acceptLanguage, field('dnt'), field('sec-gpc'), purposeNames.map(field))
+      const { 'user-agent': userAgent, referer } = headers
+      // The first of several, as the raw front door reads it; Node joins them.
+      const [language] = req.headersDistinct['accept-language'] ?? []
+      return saidBy(userAgent, referer, language, field('dnt'), field('sec-gpc'), purposeNames.map(field))
     },
   }
 }
