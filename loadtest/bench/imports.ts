@@ -4,7 +4,7 @@
 import { Agent } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
 import { ask } from '../../embedded/ask.ts'
-import { cpuSeconds } from '../measure/cpu.ts'
+import { cpuSecondsWithEnded } from '../measure/cpu.ts'
 import { quantile } from '../measure/stats.ts'
 import { openStand } from './stand.ts'
 
@@ -68,7 +68,7 @@ try {
 
   const fileOf = (page: string): string =>
     `code,url,title,tags,createdAt,clicks\n${Array.from({ length: total }, (_, n) => `imported-${n},https://example.org/${page}/long/address/of/${n},Title ${n},${n % 10 === 0 ? 'spring' : ''},2020-01-01T00:00:00Z,${n % 1000}\n`).join('')}`
-  const cpuNow = () => ({ postgres: cpuSeconds(stand.postgres.pid), server: cpuSeconds(server.pid) })
+  const cpuNow = () => ({ postgres: cpuSecondsWithEnded(stand.postgres.pid), server: cpuSecondsWithEnded(server.pid) })
   const imported = async (query: string, page: string): Promise<string> => {
     const before = cpuNow()
     const file = fileOf(page)

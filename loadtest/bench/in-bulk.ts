@@ -67,6 +67,7 @@ try {
     const beganMs = performance.now()
     const exported = async (): Promise<{ bytes: number; lines: number }> => {
       const answer = await fetch(`${url}/api/v1/links/export?format=${format}`, { headers })
+      if (answer.status !== 200) throw new Error(`the export was answered ${answer.status}: ${await answer.text()}`)
       const body = answer.body as unknown as AsyncIterable<Uint8Array>
       let [bytes, lines] = [0, 0]
       for await (const part of body) {
