@@ -104,7 +104,7 @@ export const dockerPatient = async (): Promise<Patient> => ({
       Config.Env.filter(
         (line) =>
           /(PASSWORD|SECRET|OWNER_KEY|CODE_SALT|_URL)=.*\S/.test(line) &&
-          !/^(\w+_FILE|(PUBLIC|ROOT|RUNBOOK)_URL)=/.test(line),
+          !/^(\w+_FILE|(PUBLIC|ROOT|GRAFANA|RUNBOOK)_URL)=/.test(line),
       ).map((line) => `${line.split('=')[0] ?? ''} in the environment of ${Name.slice(1)}`),
     )
     const key = await inService('quicklink', ['stat', '-c', '%a', '/data/owner-key'])
