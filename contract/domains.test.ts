@@ -7,8 +7,7 @@ import { fresh, problem, target, targets, type Item, type QuickLink } from './qu
 const time = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/) as string
 const [one, two] = ['https://example.org/one', 'https://example.org/two']
 
-// Side by side: a domain waits until all processes know it.
-describe.concurrent.each(targets)('%s', (_, open) => {
+describe.each(targets)('%s', (_, open) => {
   let ql: QuickLink
   const host = (word = 'go'): string => `${fresh(word)}.example`
   const make = async (more: object = {}): Promise<string> =>

@@ -151,14 +151,14 @@ export async function loadLinks({ sql }: Stand, count = linkCount): Promise<void
   await besideIndexes(() => sql.query('analyze links'))
 }
 
-/** An index that is built and whoever writes may wait for each other: Postgres lets one of them go. */
+/** An index that is built and whoever writes may wait for each other: Postgres lets one of them go. There are some twenty indexes. */
 async function besideIndexes(work: () => Promise<unknown>): Promise<void> {
   for (let tries = 1; ; tries++) {
     try {
       await work()
       return
     } catch (error) {
-      if ((error as { code?: string }).code !== '40P01' || tries === 5) throw error
+      if ((error as { code?: string }).code !== '40P01' || tries === 30) throw error
     }
   }
 }
