@@ -102,6 +102,7 @@ module.exports = {
       to: { dependencyTypes: ['npm-dev'], dependencyTypesNot: ['type-only'] },
     },
     door('pg', '^server/connections/'),
+    door('pg-connection-string', '^server/connections/parameters'),
     door('ioredis', '^server/connections/'),
     door('opossum', '^server/connections/'),
     door('prom-client', '^(server/telemetry/|loadtest/bench/probe-run)'),

@@ -81,6 +81,7 @@ export const dockerPatient = async (): Promise<Patient> => ({
     await inService('quicklink', ['node', '--input-type=module', '-e', script, ...codes])
   },
   redis: (command) => inService('redis', ['sh', '-c', asOperator, 'redis', ...command]),
+  postgres: async (statement) => (await inService('postgres', ['psql', '-U', 'postgres', '-AtXc', statement])).trim(),
   settings: async () =>
     JSON.parse(await inService('quicklink', ['node', '--input-type=module', '-e', readSettings])) as Record<
       string,

@@ -5,6 +5,8 @@ import { alertmanagerLogFile, runningAlertmanager, runningPrometheus } from '../
 import { askRedis } from '../embedded/redis-process.ts'
 import { fetchOps, runningServer } from '../embedded/server.ts'
 import { lastBackupMs } from '../embedded/backup.ts'
+import { databaseOf } from '../embedded/postgres.ts'
+import { withSql } from '../embedded/sql.ts'
 import { keeperDaemon } from '../embedded/keeper.ts'
 import { hasService } from '../embedded/service.ts'
 import { type Patient, type Points, finding } from './doctor.ts'
@@ -84,6 +86,12 @@ export function embeddedPatient(places: Places): Patient {
           return answer
         }
       : undefined,
+    postgres: async (statement) => {
+      const { adminUrl } = databaseOf(places)
+      if (adminUrl === undefined) throw new Error('Postgres does not run')
+      const [row] = await withSql(adminUrl, (sql) => sql.query(statement), { connectMs: 2000, queryMs: 2000 })
+      return String(Object.values(row ?? {})[0])
+    },
     settings: () => Promise.resolve({ ...config(), trustProxy: environment()['TRUST_PROXY'] || 'off' }),
     prometheus: prometheus && (async (path) => (await fetch(prometheus.url + path)).text()),
     alertmanager: embeddedAlertmanager(places),

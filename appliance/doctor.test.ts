@@ -13,10 +13,20 @@ const breaker = (open: 0 | 1): string =>
     .map((state) => `quicklink_breaker_state{dependency="redis",state="${state}"} ${state === 'closed' ? 1 : state === 'open' ? open : 0}`)
     .join('\n') // prettier-ignore
 
-async function linesOf(metrics: string, about = 'Circuit breaker', trustProxy = 'off', open: string[] = []) {
+const asked = (settings: Record<string, string>) => (statement: string) =>
+  Promise.resolve(settings[statement.replace('show ', '')] ?? '')
+
+async function linesOf(
+  metrics: string,
+  about = 'Circuit breaker',
+  trustProxy = 'off',
+  open: string[] = [],
+  postgres: Patient['postgres'] = asked({}),
+) {
   const patient: Patient = {
     ops: () => Promise.resolve(metrics),
     visit: () => Promise.resolve(),
+    postgres,
     redis: () => Promise.resolve('1'),
     settings: () => Promise.resolve({ breakerFailures: 5, breakerWindowMs: 10_000, breakerOpenMs: 30_000, trustProxy }),
     prometheus: undefined,
@@ -87,4 +97,18 @@ test('a domain that leads elsewhere, or nowhere, is named with what to look at',
   ])
   expect(await told({ 'http://127.0.0.1:9': 'proof' })).toEqual([expect.stringMatching(/^not ok .*does not answer/)])
   server.close()
+})
+
+test('it says what is lost with the machine of Postgres', async () => {
+  const lost = (settings: Record<string, string>) => linesOf('', 'What a lost Postgres', 'off', [], asked(settings))
+  const alone = /^ok .*synchronous_standby_names is empty: what was acknowledged is on this disk alone/
+  expect(await lost({ synchronous_commit: 'on' })).toEqual([expect.stringMatching(alone)])
+  const beside = { synchronous_standby_names: 'ANY 1 (a, b)' }
+  expect(await lost({ synchronous_commit: 'on', ...beside })).toEqual([
+    expect.stringMatching(/^ok .*nothing that was acknowledged: it is on a standby, too .*ANY 1 \(a, b\)/),
+  ])
+  expect(await lost({ synchronous_commit: 'local', ...beside })).toEqual([
+    expect.stringMatching(/^ok .*synchronous_commit is local: .*this disk alone/),
+  ])
+  expect(await lost({ synchronous_commit: 'off', ...beside })).toEqual([expect.stringMatching(/^not ok .*is off/)])
 })

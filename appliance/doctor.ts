@@ -12,6 +12,8 @@ export interface Patient {
   visit(codes: readonly string[]): Promise<void>
   /** One command; undefined: there is no Redis. */
   readonly redis: ((command: readonly string[]) => Promise<string>) | undefined
+  /** One statement, asked of Postgres as its operator: the first value of its answer. */
+  postgres(statement: string): Promise<string>
   /** What the server really runs with; `trustProxy` as it was written. */
   settings(): Promise<Readonly<Record<string, unknown>>>
   /** Of Prometheus' API; undefined: there is no Prometheus. */
@@ -133,6 +135,31 @@ function cachePoints({ visit, settings }: Patient, redis: NonNullable<Patient['r
   }
 }
 
+/** Well either way: it is for the operator to know. */
+const durabilityPoints = ({ postgres }: Patient): Points => ({
+  async 'What a lost Postgres takes with it'() {
+    const commit = await postgres('show synchronous_commit')
+    if (commit === 'off') {
+      return finding(
+        false,
+        'synchronous_commit is off: changes that were acknowledged less than a second ago are gone after a crash. Set it to on',
+      )
+    }
+    const standbys = await postgres('show synchronous_standby_names')
+    if (standbys === '' || commit === 'local') {
+      const why = standbys === '' ? 'synchronous_standby_names is empty' : 'synchronous_commit is local'
+      return finding(
+        true,
+        `${why}: what was acknowledged is on this disk alone. With it goes all since the last backup, or what a standby has not yet received`,
+      )
+    }
+    return finding(
+      true,
+      `nothing that was acknowledged: it is on a standby, too (synchronous_standby_names = ${standbys})`,
+    )
+  },
+})
+
 /** Whoever may say X-Forwarded-For says who counts as whom: it has to be the proxy, and nobody else. */
 const proxyPoints = ({ ops, settings, open }: Patient): Points => ({
   async 'The port behind the proxy'() {
@@ -239,6 +266,7 @@ export async function examine(patient: Patient, say: Say): Promise<void> {
   const points: Points = {
     ...(redis ? redisPoints(redis) : absentRedis),
     ...serverPoints(patient),
+    ...durabilityPoints(patient),
     ...proxyPoints(patient),
     ...domainPoints(patient),
     ...(redis ? cachePoints(patient, redis) : {}),

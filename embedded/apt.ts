@@ -1,5 +1,5 @@
 // A server from the distribution, on Debian and its relatives, for root only, and without starting the distribution's own
-// service, now or at boot: QuickLink starts a Redis of its own, and its tests a PostgreSQL 15 of theirs.
+// service, now or at boot: QuickLink starts a Redis of its own, and its tests a PostgreSQL 15 and a PgBouncer of theirs.
 import { spawn, spawnSync } from 'node:child_process'
 import { closeSync, existsSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { type Say, shown } from './paths.ts'
@@ -14,7 +14,11 @@ export const canInstall = (): boolean =>
   process.getuid?.() === 0 && existsSync('/etc/debian_version') && onPath('apt-get') !== undefined
 
 /** True when apt says that it is installed. */
-export async function install(name: 'redis-server' | 'postgresql-15', logFile: string, say: Say): Promise<boolean> {
+export async function install(
+  name: 'redis-server' | 'postgresql-15' | 'pgbouncer',
+  logFile: string,
+  say: Say,
+): Promise<boolean> {
   say(`Installing ${name} with apt (the distribution’s own service is not started)`)
   const service = name.replace(/-\d+$/, '')
   const hadService = existsSync(`/etc/systemd/system/multi-user.target.wants/${service}.service`)

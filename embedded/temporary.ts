@@ -16,7 +16,7 @@ import {
   postgresUser,
 } from './postgres-binaries.ts'
 import { freePort } from './process.ts'
-import { type RedisProgram, configFileIn, findRedis, launchRedis } from './redis-process.ts'
+import { type RedisProgram, configFileIn, findRedis, launchRedis, onPath } from './redis-process.ts'
 
 export interface LocalServer extends Omit<Daemon, 'pid'> {
   readonly url: string
@@ -119,6 +119,12 @@ export async function redisProgram(): Promise<RedisProgram> {
 
 const installForTests = (name: Parameters<typeof install>[0]): Promise<boolean> =>
   install(name, join(tmpdir(), 'quicklink-test-apt.log'), (line) => console.log(line))
+
+/** Undefined where it is not there and cannot be installed. */
+export async function pgbouncerProgram(): Promise<string | undefined> {
+  if (onPath('pgbouncer') === undefined && canInstall()) await installForTests('pgbouncer')
+  return onPath('pgbouncer')
+}
 
 /** Debian's, the oldest that QuickLink supports; undefined where it is not there and cannot be installed. */
 export async function postgres15BinDir(): Promise<string | undefined> {

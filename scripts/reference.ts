@@ -1,6 +1,7 @@
 // docs/REFERENCE.md from the code: environment, limits and metrics. `npm run reference` writes it; server/tidy.test.ts compares.
 import { readFileSync, writeFileSync } from 'node:fs'
-import { envName, fileSettings, settings } from '../server/config.ts'
+import { envName, fileSettings, limits as bounds, settings } from '../server/config.ts'
+import { connectionsPerWorker, poolSizes } from '../server/connections/databases.ts'
 import { createMetrics } from '../server/telemetry/metrics.ts'
 
 const environment = Object.entries<{ fallback: string | undefined; why: string }>(settings).map(
@@ -33,6 +34,21 @@ holds the value. A set that cannot work is refused at the start, with a sentence
 | name | default | meaning |
 |---|---|---|
 ${environment.join('\n')}
+
+## Connections to Postgres
+
+| of | connections |
+|---|---|
+| each worker (\`WORKERS\`) | ${connectionsPerWorker}: ${Object.entries(poolSizes)
+  .map(([name, size]) => `${size} ${name}`)
+  .join(', ')} |
+| each worker, while it works on an import | 1 more |
+| each worker, for each export | 1 more; at most ${bounds.exports}, and ${bounds.exportsInAll} of all workers and servers |
+| the primary process | 1 for health |
+| the primary process, now and then | 1 for upkeep, orders of lists and numbers of tags each |
+| the primary process, past a pooler (\`DATABASE_DIRECT_URL\`) | 1 at the start, and 1 while indexes are built |
+
+A server with 4 workers has ${4 * connectionsPerWorker + 1} always, and ${4 * connectionsPerWorker + 1 + 5 + 4 + bounds.exportsInAll} at most. Two replicas have twice that; exports are counted once.
 
 ## Limits
 

@@ -18,6 +18,7 @@ import { Vouching } from './coherence/vouching.ts'
 import { changeSeen, limits, type Config } from './config.ts'
 import { createConsole } from './console/console.ts'
 import { Breaker, type BreakerState } from './connections/breaker.ts'
+import { Unverified } from './connections/certificates.ts'
 import { openDatabases } from './connections/databases.ts'
 import type { Sql } from './connections/postgres.ts'
 import { openRedis } from './connections/redis.ts'
@@ -408,8 +409,12 @@ function openShared(
   { sql, breaker, truth, tier1 }: { sql: Sql; breaker: Breaker; truth: Truth; tier1: Tier1 },
 ) {
   if (!config.redisUrl && !config.redisSentinels) return undefined
+  const troubles = sparing(log, limits.troubleLineMs)
   const redis = openRedis(config, {
-    onError: (err) => log.debug({ err }, 'a Redis connection broke'),
+    onError: (err) =>
+      err instanceof Unverified
+        ? troubles.warn({ err }, 'Redis is not spoken to')
+        : log.debug({ err }, 'a Redis connection broke'),
     onCommand: (command, seconds) => metrics.redisCommandDuration.observe({ command }, seconds),
   })
   const ask = askRedis(redis, breaker, config.redisTimeoutMs)

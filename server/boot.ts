@@ -3,6 +3,7 @@
 import { ConfigError, limits, type Config } from './config.ts'
 import { withDatabaseLock } from './connections/migrate.ts'
 import { sqlState, type Sql } from './connections/postgres.ts'
+import { directDatabase, type DatabaseConfig } from './connections/target.ts'
 import { adoptDatabase, postgresRunningSince } from './links/adopt.ts'
 import type { Minting, Preparation } from './links/create-link.ts'
 import { readHighWater } from './links/high-water.ts'
@@ -11,7 +12,7 @@ import { shortcodes } from './links/shortcode.ts'
 import type { Lines } from './telemetry/sparing.ts'
 import { ownerKeyFile, settleOwnerKey } from './tenants/owner-key.ts'
 
-export type BootConfig = Pick<Config, 'databaseUrl' | 'ownerKey' | 'codeSalt' | 'dataDir' | 'visitsTz'>
+export type BootConfig = DatabaseConfig & Pick<Config, 'ownerKey' | 'codeSalt' | 'dataDir' | 'visitsTz'>
 
 /** Plain data: the primary process finds it out, and sends it to its workers. */
 export interface BootResult extends Salt {
@@ -25,7 +26,7 @@ export interface BootResult extends Salt {
  */
 export function boot(config: BootConfig, log: Lines, goneBack?: string): Promise<BootResult> {
   const onInfo = (message: string): void => log.info({}, message)
-  return withDatabaseLock({ url: config.databaseUrl, connectMs: limits.bootConnectMs, onInfo }, async (sql) => {
+  return withDatabaseLock({ ...directDatabase(config), connectMs: limits.bootConnectMs, onInfo }, async (sql) => {
     await probeTimeZone(sql, config.visitsTz)
     const highWater = await readHighWater(config.dataDir)
     const adoption = await adoptDatabase(sql, { highWater, goneBack })

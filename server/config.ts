@@ -105,7 +105,16 @@ export const settings = {
   runbookUrl: url(['http:', 'https:'], undefined, 'where the runbook is, for the same page'),
   console: oneOf(['on', 'off'], 'on', 'the web console under /console'),
   databaseUrl: url(['postgres:', 'postgresql:'], undefined, 'the truth'),
+  databaseDirectUrl: url(
+    ['postgres:', 'postgresql:'],
+    undefined,
+    'past a pooler, or as another role: for migrations and indexes; without it DATABASE_URL',
+  ),
   redisUrl: url(['redis:', 'rediss:', 'unix:'], undefined, 'the shared cache; without it the Redis tier is off'),
+  redisCaFile: text(
+    undefined,
+    'certificates that the one of a rediss:// has to be signed by, instead of the usual ones',
+  ),
   redisSentinels: hosts('Sentinels to ask for the primary, instead of REDIS_URL'),
   redisSentinelName: text(undefined, "the primary's name at the Sentinels"),
   redisPassword: text(undefined, 'where the URL does not carry it, and for Sentinel-managed servers'),
@@ -216,46 +225,65 @@ type ValueOf<K extends keyof Settings> = z.output<Settings[K]['schema']>
 /** Settings that may stay unset; `loadConfig` fills the others that have no fallback from what is known. */
 type Optional =
   | 'rootUrl' | 'grafanaUrl' | 'runbookUrl' | 'redisUrl' | 'redisSentinels' | 'redisSentinelName' | 'redisPassword' | 'ownerKey' | 'codeSalt' | 'geoipFile' | 'logFile'
+  | 'databaseDirectUrl' | 'redisCaFile'
   | 'oidcIssuer' | 'oidcClientId' | 'oidcClientSecret' | 'oidcRoles' // prettier-ignore
 
 export type Config = { readonly [K in Exclude<keyof Settings, Optional>]: ValueOf<K> } & {
   readonly [K in Optional]: ValueOf<K> | undefined
-}
+} & { readonly files: Files }
 
 /** May also be given as NAME_FILE, so that a secret need not stand in the environment. */
 export const fileSettings = [
-  'ownerKey',
-  'codeSalt',
-  'databaseUrl',
-  'redisUrl',
-  'redisPassword',
-  'oidcClientSecret',
-  'tiers',
-] as const
+  'ownerKey', 'codeSalt', 'databaseUrl', 'databaseDirectUrl', 'redisUrl', 'redisPassword', 'oidcClientSecret', 'tiers',
+] as const // prettier-ignore
+type FileSetting = (typeof fileSettings)[number]
+
+/** Which files settings come from. */
+export type Files = Readonly<Partial<Record<FileSetting, string>>>
 
 export const envName = (key: string): string => key.replace(/[A-Z]/g, (c) => `_${c}`).toUpperCase()
 
-function readValue(env: NodeJS.ProcessEnv, key: string): string | undefined {
-  const name = envName(key)
-  const value = env[name] === '' ? undefined : env[name]
-  const file = env[`${name}_FILE`]
-  if (!file || !(fileSettings as readonly string[]).includes(key)) return value
-  if (value !== undefined) throw new ConfigError(`${name} and ${name}_FILE are both set: remove one of them.`)
+function readFile(said: string, file: string): string | undefined {
   try {
     const text = readFileSync(file, 'utf8').trim()
     // Compose mounts a file in any case: the one that stands for no secret is empty. Of all others an empty one is a mistake.
     return text === '' && key === 'oidcClientSecret' ? undefined : text
   } catch (error) {
-    throw new ConfigError(
-      `${name}_FILE names ${file}, which cannot be read (${(error as NodeJS.ErrnoException).code}).`,
-    )
+    throw new ConfigError(`${said} names ${file}, which cannot be read (${(error as NodeJS.ErrnoException).code}).`)
+  }
+}
+
+function filesIn(env: NodeJS.ProcessEnv): Files {
+  const named = fileSettings.map((key) => [key, env[`${envName(key)}_FILE`]] as const).filter(([, file]) => file)
+  for (const [key] of named) {
+    const name = envName(key)
+    if (env[name]) throw new ConfigError(`${name} and ${name}_FILE are both set: remove one of them.`)
+  }
+  return Object.fromEntries(named)
+}
+
+/** A setting as its file says it now: what is secret may be exchanged. As it was before where that cannot be used at the moment. */
+export function again<T extends string | undefined>(
+  { files }: Partial<Pick<Config, 'files'>>,
+  key: 'databaseUrl' | 'databaseDirectUrl' | 'redisUrl' | 'redisPassword',
+  before: T,
+): T | string {
+  const file = files?.[key]
+  if (file === undefined) return before
+  try {
+    return settings[key].schema.parse(readFileSync(file, 'utf8').trim())
+  } catch {
+    return before
   }
 }
 
 export function loadConfig(env: NodeJS.ProcessEnv): Config {
-  const values: Record<string, unknown> = {}
+  const files = filesIn(env)
+  const values: Record<string, unknown> = { files }
   for (const [key, { schema, fallback }] of Object.entries<Setting<unknown>>(settings)) {
-    const raw = readValue(env, key) ?? fallback
+    const file = files[key as FileSetting]
+    const raw =
+      (file === undefined ? env[envName(key)] || undefined : readFile(`${envName(key)}_FILE`, file)) ?? fallback
     if (raw === undefined) continue
     const parsed = schema.safeParse(raw)
     if (!parsed.success) throw new ConfigError(`${envName(key)} ${parsed.error.issues[0]?.message ?? 'is not valid'}.`)
@@ -303,8 +331,17 @@ function refuseContradictions(config: Config): void {
     [!!config.oidcIssuer && !config.oidcClientSecret, 'OIDC_CLIENT_SECRET is missing: put what the identity provider has given QuickLink into a file, and name it in OIDC_CLIENT_SECRET_FILE.'],
     [!!config.oidcIssuer && !config.oidcRoles, 'OIDC_ROLES is missing: without it nobody is let in. Say which group is which role, like OIDC_ROLES=staff=acme:editor.'],
     [config.port !== 0 && config.port === config.opsPort, 'PORT and OPS_PORT must differ.'],
+    [!!config.redisCaFile && !config.redisUrl?.startsWith('rediss:'), 'REDIS_CA_FILE is set, but REDIS_URL does not begin with rediss://: Redis would be spoken to in the clear.'],
   ] // prettier-ignore
   for (const [broken, sentence] of rules) if (broken) throw new ConfigError(sentence)
+  if (config.redisCaFile) readFile('REDIS_CA_FILE', config.redisCaFile)
+  for (const key of ['databaseUrl', 'databaseDirectUrl'] as const) {
+    const given = new URL(config[key] ?? config.databaseUrl).searchParams
+    for (const part of ['sslrootcert', 'sslcert', 'sslkey']) {
+      const file = given.get(part)
+      if (file) readFile(`${part} in ${envName(key)}`, file)
+    }
+  }
 }
 
 /** Bounds that nobody needs to tune. Each queue, retry and label set of the server has its limit here or above. */

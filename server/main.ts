@@ -7,6 +7,7 @@ import { ConfigError, limits, loadConfig, type Config } from './config.ts'
 import { buildIndexes } from './connections/indexes.ts'
 import { openPostgres, type Postgres } from './connections/postgres.ts'
 import { openRedis } from './connections/redis.ts'
+import { database, directDatabase } from './connections/target.ts'
 import { watchHighWater } from './links/high-water.ts'
 import { clickOrder } from './links/click-order.ts'
 import { chooseIndexes, countTags, makeVisitPartitions, upkeep } from './links/upkeep.ts'
@@ -32,7 +33,7 @@ async function primary(config: Config, { log, takeDropped, alone, write }: OpenL
   // Connections of its own, so that health is asked even while every worker is busy. Their errors are its answers.
   const ignore = (): void => undefined
   const postgres = openPostgres({
-    url: config.databaseUrl,
+    ...database(config),
     name: 'quicklink-health',
     maxConnections: 1,
     connectMs: probeMs,
@@ -74,10 +75,9 @@ function keepUp(config: Config, log: Log, metrics: Metrics): void {
     log.warn({ err, task }, 'a part of the upkeep failed; it is tried again within the hour')
   }
   const run = async (): Promise<void> => {
-    const { databaseUrl: url } = config
-    const connectMs = limits.bootConnectMs
     await connected(makeVisitPartitions).catch((error: unknown) => onFailure('visitPartitions', error))
-    await buildIndexes({ url, connectMs, buildMs: limits.indexMs }, chooseIndexes).then(
+    const terms = { ...directDatabase(config), connectMs: limits.bootConnectMs, buildMs: limits.indexMs }
+    await buildIndexes(terms, chooseIndexes).then(
       (built) => {
         if (built.length > 0) log.info({ built }, 'built indexes')
       },
@@ -89,8 +89,7 @@ function keepUp(config: Config, log: Log, metrics: Metrics): void {
   }
   const connected = async (work: (db: Postgres) => Promise<unknown>): Promise<void> => {
     const own = { name: 'quicklink-upkeep', maxConnections: 1, queryMs: limits.upkeepMs }
-    const { databaseUrl: url } = config
-    const db = openPostgres({ url, connectMs: limits.bootConnectMs, ...own, onError: () => undefined })
+    const db = openPostgres({ ...database(config), connectMs: limits.bootConnectMs, ...own, onError: () => undefined })
     try {
       await work(db)
     } finally {

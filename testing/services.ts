@@ -12,10 +12,12 @@ import { openRedis, type RedisConnection } from '../server/connections/redis.ts'
 import { type FaultProxy, startFaultProxy } from '../loadtest/faults/fault-proxy.ts'
 import { waitFor } from '../embedded/wait.ts'
 import { redisDatabases } from './global-setup.ts'
+import { startPgBouncer } from './pgbouncer.ts'
 import {
   type LocalPostgresOptions,
   type LocalRedisOptions,
   type LocalServer,
+  pgbouncerProgram,
   removeDir,
   startLocalPostgres,
   startLocalRedis,
@@ -101,6 +103,8 @@ interface PostgresServerOptions extends Pick<LocalPostgresOptions, 'settings' | 
    * its replica or a restored backup do; a fresh one is another database to whoever compares. With a binDir always so.
    */
   readonly fresh?: boolean
+  /** Nothing is made in it, and its URL is the superuser's. */
+  readonly bare?: boolean
 }
 
 /** A Postgres of the test's own, with an empty database of a role that is no superuser, to kill, pause or restart. */
@@ -116,6 +120,7 @@ export async function startPostgresServer(options: PostgresServerOptions = {}): 
     await server.kill()
     removeDir(dir)
   })
+  if (options.bare) return server
   await withSql(server.url, async (admin) => {
     await admin.query(`create role quicklink login password '${rolePassword}'`)
     await admin.query('create database quicklink owner quicklink')
@@ -148,6 +153,21 @@ export async function proxied(target: string): Promise<{ proxy: FaultProxy; url:
   const proxy = await startFaultProxy({ host: url.hostname, port: Number(url.port) })
   releases.push(proxy.close)
   return { proxy, url: Object.assign(url, { hostname: '127.0.0.1', port: proxy.port }).href }
+}
+
+/** A PgBouncer in transaction mode before the server of this URL, and the URL through it; undefined where there is none to be had. */
+export async function throughPgBouncer(databaseUrl: string): Promise<string | undefined> {
+  const program = await pgbouncerProgram()
+  if (program === undefined) return undefined
+  const parent = join(inject('services').runDir, 'postgres')
+  mkdirSync(parent, { recursive: true, mode: 0o711 })
+  const dir = join(parent, randomName())
+  const bouncer = await startPgBouncer(program, dir, databaseUrl)
+  releases.push(async () => {
+    await bouncer.kill()
+    removeDir(dir)
+  })
+  return bouncer.url
 }
 
 export { postgres15BinDir } from '../embedded/temporary.ts'

@@ -1,7 +1,9 @@
 // Answers that read as much as there is: by a cursor in a transaction of their own, a step at a time, and the next step when the last one was
 // taken, as it all was at one moment. Each has a connection of its own, so that none takes one from the API; so few at once, one of a tenant.
-import { limits, type Config } from '../config.ts'
+import { limits } from '../config.ts'
+import { settingsOf } from '../connections/parameters.ts'
 import { openSession, sqlOf, type Sql } from '../connections/postgres.ts'
+import { database, type DatabaseConfig } from '../connections/target.ts'
 import { QuickLinkError } from '../errors.ts'
 
 interface Wanted {
@@ -13,14 +15,13 @@ interface Wanted {
 
 export type ExportTurns = ReturnType<typeof createExportTurns>
 
-export function createExportTurns({ databaseUrl }: Pick<Config, 'databaseUrl'>) {
+export function createExportTurns(config: DatabaseConfig) {
   const busy = new Set<string>()
   const options = {
-    url: databaseUrl,
+    ...database(config),
     name: 'quicklink-export',
     connectMs: limits.dbConnectMs,
     queryMs: limits.exportStepMs,
-    onlyIndexes: true,
   }
 
   /** `tenant` asks. */
@@ -52,7 +53,8 @@ const [tenantLock, placeLock] = [7_105_008, 7_105_009]
 
 /** The tenant's turn, and one of the places of all processes, until the session ends. */
 async function begin(sql: Sql, tenant: string): Promise<void> {
-  await sql.query('begin isolation level repeatable read read only')
+  const settings = settingsOf({ onlyIndexes: true, queryMs: limits.exportStepMs })
+  await sql.query(`begin isolation level repeatable read read only; ${settings}`)
   const [{ mine } = { mine: false }] = await sql.query<{ mine: boolean }>(
     `select pg_try_advisory_xact_lock(${tenantLock}, hashtext($1)) as mine, set_config('statement_timeout', $2, true)`,
     [tenant, String(limits.exportStepMs)],

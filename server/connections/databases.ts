@@ -2,9 +2,10 @@
 // of them the passes.
 import { limits, type Config } from '../config.ts'
 import { openPostgres, type PoolCounts, type Postgres } from './postgres.ts'
+import { database } from './target.ts'
 
 /** Of a worker: 11. With 8 of them and the primary's 3 (health, upkeep, boot) 91; Postgres' default leaves 97 to us: 4 of them to exports. */
-const poolSizes = {
+export const poolSizes = {
   redirects: limits.dbRedirectConnections,
   /** Keys, reads and writes of the API. */
   api: limits.dbApiConnections,
@@ -21,7 +22,7 @@ export type Databases = ReturnType<typeof openDatabases>
 export function openDatabases(config: Config, onError: (error: Error) => void) {
   const open = (name: keyof typeof poolSizes, queryMs: number, onlyIndexes = false): Postgres =>
     openPostgres({
-      url: config.databaseUrl,
+      ...database(config),
       name: `quicklink-${name}`,
       maxConnections: poolSizes[name],
       // Whoever may wait longer for an answer may wait as long for a connection.

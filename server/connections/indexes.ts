@@ -1,6 +1,7 @@
 // Indexes of tables that may be large already. A migration would hold off all who write until it is done, so they are built
 // beside the work, by one process of all, after the start. Queries that use one go without until it is there.
 import type pg from 'pg'
+import type { DatabaseTarget } from './parameters.ts'
 import { inSession, sqlState } from './postgres.ts'
 
 export interface IndexSpec {
@@ -11,8 +12,7 @@ export interface IndexSpec {
   readonly replaces?: string
 }
 
-export interface IndexOptions {
-  readonly url: string
+export interface IndexOptions extends DatabaseTarget {
   readonly connectMs: number
   /** For one of them. */
   readonly buildMs: number

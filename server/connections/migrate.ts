@@ -1,13 +1,15 @@
 // One connection of its own for what must happen once, whichever of the replicas is first: migrations, and what the first
 // start puts into the database. The lock belongs to the session, so a process that dies gives it back.
+import { readdir } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { runner } from 'node-pg-migrate'
 import type pg from 'pg'
+import { ConfigError } from '../config.ts'
 import { pause } from './deadline.ts'
+import type { DatabaseTarget } from './parameters.ts'
 import { inSession, sqlOf, sqlState, type Sql } from './postgres.ts'
 
-export interface DatabaseLockOptions {
-  readonly url: string
+export interface DatabaseLockOptions extends DatabaseTarget {
   readonly connectMs: number
   readonly onInfo: (message: string) => void
 }
@@ -32,7 +34,10 @@ const tableTellMs = 10_000
 export function withDatabaseLock<T>(options: DatabaseLockOptions, work: (sql: Sql) => Promise<T>): Promise<T> {
   return inSession({ ...options, name: 'quicklink boot', queryMs: longestStepMs }, async (client) => {
     await takeLock(client)
-    await migrate(client, options.onInfo)
+    if (!(await isMigrated(client))) {
+      if (!(await mayMigrate(client))) throw mayNot()
+      await migrate(client, options.onInfo)
+    }
     await client.query('begin')
     const result = await work(sqlOf(client))
     // After an error the session ends, which rolls back.
@@ -53,6 +58,35 @@ async function takeLock(client: pg.Client): Promise<void> {
     await pause(lockRetryMs)
   }
 }
+
+/** Then a role that may not change tables is enough. */
+async function isMigrated(client: pg.Client): Promise<boolean> {
+  try {
+    const { rows } = await client.query<{ name: string }>('select name from public.ql_migrations')
+    const done = new Set(rows.map(({ name }) => name))
+    const files = (await readdir(migrations)).filter((file) => file.endsWith('.sql'))
+    return files.every((file) => done.has(file.slice(0, -'.sql'.length)))
+  } catch (error) {
+    const state = sqlState(error)
+    if (state === undefinedTable) return false
+    throw state === insufficientPrivilege ? mayNot() : error
+  }
+}
+
+const [undefinedTable, insufficientPrivilege] = ['42P01', '42501']
+
+async function mayMigrate(client: pg.Client): Promise<boolean> {
+  const { rows } = await client.query<{ may: boolean }>(
+    `select has_schema_privilege('public', 'create') and coalesce((
+       select pg_has_role(relowner, 'usage') from pg_class where oid = to_regclass('public.ql_migrations')), true) as may`,
+  )
+  return rows[0]?.may === true
+}
+
+const mayNot = (): ConfigError =>
+  new ConfigError(
+    'The database has to be migrated, which this role may not do: run `npm run migrate` with the URL of the role that owns it, or set DATABASE_DIRECT_URL to that.',
+  )
 
 /** Each migration is a transaction of its own: what one has locked is free before the next one begins. */
 async function migrate(client: pg.Client, onInfo: (message: string) => void): Promise<void> {

@@ -1,18 +1,16 @@
 // The only importer of pg. A pool with every wait bounded: to connect, to be served, to be answered.
 import pg from 'pg'
+import { inPlainWords, Unverified, type Server } from './certificates.ts'
 import { DeadlineExceeded } from './deadline.ts'
+import { boundsOf, reader, settingsOf, type DatabaseTarget } from './parameters.ts'
 
-export interface PostgresOptions {
-  readonly url: string
+export interface PostgresOptions extends DatabaseTarget {
   readonly name: string
   readonly maxConnections: number
   readonly connectMs: number
   /** The client gives up after this; the server itself a little earlier, so that no orphaned statement runs on. */
   readonly queryMs: number
-  /**
-   * For connections whose every statement is a few index probes. A prepared statement keeps its plan: one that was made
-   * while a table was small would read all of it for a minute after a bulk load, until Postgres has analysed it.
-   */
+  /** See settingsOf. */
   readonly onlyIndexes?: boolean
   readonly onError: (error: Error) => void
 }
@@ -41,34 +39,24 @@ export interface Postgres extends Sql {
 // Versions, ids and counters stay below 2^53.
 pg.types.setTypeParser(pg.types.builtins.INT8, Number)
 
-const indexesOnly = ['seqscan', 'bitmapscan', 'hashjoin', 'mergejoin'].map((way) => ` -c enable_${way}=off`).join('')
-
-/**
- * Every statement of ours is short: compiling one takes longer than running it. And where ways are switched off, Postgres
- * before 18 adds 10,000,000,000 to the estimate of a plan that has to go one of them all the same (a pass reads a
- * sequence), so that it compiled every pass. These are options of the connection: PgBouncer in transaction mode does not
- * take them, and there the role needs `jit = off`.
- * What the URL asks for stays; pg alone would let it take the place of ours.
- */
-export function withOptions(url: string, onlyIndexes = false): string {
-  const whole = new URL(url)
-  const given = whole.searchParams.get('options')
-  const ours = `-c jit=off${onlyIndexes ? indexesOnly : ''}`
-  whole.searchParams.set('options', given === null ? ours : `${ours} ${given}`)
-  return whole.href
-}
-
 export function openPostgres(options: PostgresOptions): Postgres {
+  const { name, connectMs, queryMs, pooled = false } = options
+  const { statementMs, idleMs } = boundsOf(options)
+  const begin = pooled ? `begin; ${settingsOf(options)}` : 'begin'
+  const parameters = reader(options)
   const pool = new pg.Pool({
-    connectionString: withOptions(options.url, options.onlyIndexes),
-    application_name: options.name,
+    application_name: name,
     max: options.maxConnections,
-    connectionTimeoutMillis: options.connectMs,
-    query_timeout: options.queryMs,
-    statement_timeout: Math.max(1, Math.floor(options.queryMs * 0.9)),
-    idle_in_transaction_session_timeout: 5 * options.queryMs,
+    connectionTimeoutMillis: connectMs,
+    query_timeout: queryMs,
+    ...(pooled ? {} : { statement_timeout: statementMs, idle_in_transaction_session_timeout: idleMs }),
     idleTimeoutMillis: 0,
     keepAlive: true,
+    Client: class extends pg.Client {
+      constructor(given?: pg.ClientConfig) {
+        super({ ...given, ...parameters() })
+      }
+    },
     // Not yet in its types. Statements of a transaction do not wait for each other's answers.
     ...{ pipeline: true },
   })
@@ -76,36 +64,39 @@ export function openPostgres(options: PostgresOptions): Postgres {
   pool.on('error', options.onError)
   pool.on('connect', (client) => client.on('error', options.onError))
 
+  const transaction: Postgres['transaction'] = async (work) => {
+    const client = await pool.connect().catch((error: unknown) => {
+      throw inPlainWords(error, server(options))
+    })
+    const sql = sqlOf(client, !pooled)
+    const asked: Promise<unknown>[] = []
+    const ask: Sql['query'] = (text, values, name) => {
+      const rows = sql.query(text, values, name)
+      asked.push(rows)
+      // Who asked may not wait for it; below, somebody does.
+      rows.catch(() => undefined)
+      return rows as Promise<never>
+    }
+    let failure: Error | undefined
+    try {
+      void ask(begin)
+      const result = await work({ query: ask })
+      void ask('commit')
+      // After a statement that failed, Postgres takes a commit for a rollback, and says nothing.
+      await Promise.all(asked)
+      return result
+    } catch (error) {
+      // A connection that cannot even roll back is not given back to the pool.
+      await client.query('rollback').catch(() => (failure = error as Error))
+      // Where nobody waited for the statement that failed, the next one says only that something did.
+      throw sqlState(error) === inFailedTransaction ? await firstFailure(asked, error) : error
+    } finally {
+      client.release(failure)
+    }
+  }
   return {
-    ...sqlOf(pool),
-    async transaction(work) {
-      const client = await pool.connect()
-      const sql = sqlOf(client)
-      const asked: Promise<unknown>[] = []
-      const ask: Sql['query'] = (text, values, name) => {
-        const rows = sql.query(text, values, name)
-        asked.push(rows)
-        // Who asked may not wait for it; below, somebody does.
-        rows.catch(() => undefined)
-        return rows as Promise<never>
-      }
-      let failure: Error | undefined
-      try {
-        void ask('begin')
-        const result = await work({ query: ask })
-        void ask('commit')
-        // After a statement that failed, Postgres takes a commit for a rollback, and says nothing.
-        await Promise.all(asked)
-        return result
-      } catch (error) {
-        // A connection that cannot even roll back is not given back to the pool.
-        await client.query('rollback').catch(() => (failure = error as Error))
-        // Where nobody waited for the statement that failed, the next one says only that something did.
-        throw sqlState(error) === inFailedTransaction ? await firstFailure(asked, error) : error
-      } finally {
-        client.release(failure)
-      }
-    },
+    query: pooled ? alone(transaction) : sqlOf(pool, true, server(options)).query,
+    transaction,
     counts: () => ({
       active: pool.totalCount - pool.idleCount,
       idle: pool.idleCount,
@@ -115,14 +106,11 @@ export function openPostgres(options: PostgresOptions): Postgres {
   }
 }
 
-interface SessionOptions {
-  readonly url: string
+interface SessionOptions extends DatabaseTarget {
   readonly name: string
   readonly connectMs: number
   /** For a statement. */
   readonly queryMs: number
-  /** See there. */
-  readonly onlyIndexes?: boolean
 }
 
 /** A connection of its own, for what takes long or holds a lock: the end of the session gives that back. */
@@ -138,7 +126,7 @@ interface Session extends AsyncDisposable {
 /** The same for what is not done in one call. */
 export async function openSession(options: SessionOptions): Promise<Session> {
   const client = new pg.Client({
-    connectionString: withOptions(options.url, options.onlyIndexes),
+    ...reader(options)(),
     application_name: options.name,
     connectionTimeoutMillis: options.connectMs,
     query_timeout: options.queryMs,
@@ -151,16 +139,40 @@ export async function openSession(options: SessionOptions): Promise<Session> {
     await client.connect()
   } catch (error) {
     await end()
-    throw error
+    throw inPlainWords(error, server(options))
   }
   return { client, [Symbol.asyncDispose]: end }
 }
 
-export const sqlOf = (client: pg.Pool | pg.ClientBase): Sql => ({
+/** `named`: statements that have a name are prepared once per connection. */
+export const sqlOf = (client: pg.Pool | pg.ClientBase, named = true, toldAs?: Server): Sql => ({
   async query<T>(text: string, values: readonly unknown[] = [], name?: string) {
-    const statement = { text, values: [...values], ...(name === undefined ? {} : { name }) }
-    return (await client.query(statement)).rows as T[]
+    const statement = { text, values: [...values], ...(name === undefined || !named ? {} : { name }) }
+    try {
+      return (await client.query(statement)).rows as T[]
+    } catch (error) {
+      throw toldAs ? inPlainWords(error, toldAs) : error
+    }
   },
+})
+
+/** A statement with its settings is a transaction, sent as one. */
+const alone =
+  (transaction: Postgres['transaction']): Sql['query'] =>
+  async <T>(text: string, values?: readonly unknown[]) => {
+    let rows: Promise<T[]> | undefined
+    await transaction((sql) => {
+      rows = sql.query<T>(text, values)
+      return Promise.resolve()
+    })
+    return (await rows) ?? []
+  }
+
+const server = ({ url, setting = 'DATABASE_URL' }: DatabaseTarget): Server => ({
+  name: 'Postgres',
+  url: typeof url === 'string' ? url : url(),
+  setting,
+  ca: `${setting} has to name its CA's file (sslrootcert=…)`,
 })
 
 const inFailedTransaction = '25P02'
@@ -178,7 +190,7 @@ export function sqlState(error: unknown): string | undefined {
 
 /** Postgres could not do it now: unreachable, too slow, shutting down or out of connections. Not: a mistake of ours. */
 export function isUnavailable(error: unknown): boolean {
-  if (error instanceof DeadlineExceeded) return true
+  if (error instanceof DeadlineExceeded || error instanceof Unverified) return true
   const state = sqlState(error)
   // 08 connection, 53 resources, 57 intervention (statement_timeout is 57014), 25006 read-only, 40 lost a conflict.
   if (state !== undefined) return /^(08|53|57|40)/.test(state) || state === '25006'

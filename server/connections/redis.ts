@@ -1,12 +1,15 @@
 // The only importer of ioredis. Nothing waits here for a connection, nothing is sent twice, and a socket that has been
 // silent for a second while an answer is due is given up; so is one that sends what was not asked for.
+import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { Redis, type RedisOptions } from 'ioredis'
-import type { Config } from '../config.ts'
+import { again, type Config } from '../config.ts'
+import { inPlainWords, type Server } from './certificates.ts'
 
 export type RedisConnection = ReturnType<typeof openRedis>
 
-export type RedisTarget = Pick<Config, 'redisUrl' | 'redisSentinels' | 'redisSentinelName' | 'redisPassword'>
+export type RedisTarget = Pick<Config, 'redisUrl' | 'redisSentinels' | 'redisSentinelName' | 'redisPassword'> &
+  Partial<Pick<Config, 'redisCaFile' | 'files'>>
 
 /** Answers what Redis says. */
 export type Script = (keys: readonly string[], args: readonly (string | number)[]) => Promise<unknown>
@@ -79,9 +82,29 @@ export function redisOptions(target: RedisTarget): RedisOptions {
     db: Number(url.pathname.slice(1) || 0),
     ...(url.username ? { username: decodeURIComponent(url.username) } : {}),
     ...(url.password ? { password: decodeURIComponent(url.password) } : {}),
-    ...(url.protocol === 'rediss:' ? { tls: {} } : {}),
+    ...(url.protocol === 'rediss:' ? { tls: target.redisCaFile ? { ca: readFileSync(target.redisCaFile) } : {} } : {}),
   }
 }
+
+/** For the next connection: what stands in files may have been exchanged. Nothing, where it cannot be read at the moment. */
+function exchanged(target: RedisTarget): Pick<RedisOptions, 'host' | 'port' | 'username' | 'password' | 'tls'> {
+  try {
+    const redisUrl = again(target, 'redisUrl', target.redisUrl)
+    const redisPassword = again(target, 'redisPassword', target.redisPassword)
+    const { host, port, username, password, tls } = redisOptions({ ...target, redisUrl, redisPassword })
+    const now = Object.entries({ host, port, username, password, tls }).filter(([, value]) => value !== undefined)
+    return Object.fromEntries(now)
+  } catch {
+    return {}
+  }
+}
+
+const server = ({ redisUrl = '' }: RedisTarget): Server => ({
+  name: 'Redis',
+  url: redisUrl,
+  setting: 'REDIS_URL',
+  ca: "REDIS_CA_FILE has to name its CA's file",
+})
 
 // ioredis' overloads and exactOptionalPropertyTypes do not agree.
 const Client = Redis as unknown as new (options: RedisOptions) => Redis
@@ -93,14 +116,15 @@ export function openRedis(target: RedisTarget, hooks: RedisHooks) {
     const retryStrategy: RedisOptions['retryStrategy'] = (attempt) => {
       const afterMs = isSenseless ? senselessMs : options.retryStrategy?.(attempt)
       isSenseless = false
+      Object.assign(made.options, exchanged(target))
       return afterMs
     }
-    const made = new Client({ ...options, retryStrategy })
+    const made: Redis = new Client({ ...options, retryStrategy })
     made.on('error', (error) => {
       if (nonsense.test(error.message))
         made.stream.destroy(new Senseless('Redis has sent what is no answer', { cause: error }))
       isSenseless ||= error instanceof Senseless
-      hooks.onError(error)
+      hooks.onError(target.redisUrl === undefined ? error : (inPlainWords(error, server(target)) as Error))
     })
     // ioredis gives up for good when Sentinels tell of a failover while it asks one of them for the primary.
     made.on('end', () => {

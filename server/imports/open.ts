@@ -3,6 +3,7 @@ import type { Route } from '../api/operation.ts'
 import { limits, type Config } from '../config.ts'
 import type { Databases } from '../connections/databases.ts'
 import { openPostgres } from '../connections/postgres.ts'
+import { database } from '../connections/target.ts'
 import { bodyBounds, importRoutes, type ImportsApiDeps } from './api.ts'
 import { startImporter, type JobDeps } from './job.ts'
 import type { Places } from './places.ts'
@@ -28,7 +29,7 @@ export function openImports(config: Config, deps: ImportsDeps): Imports {
     sql: databases.api,
     open: () =>
       openPostgres({
-        url: config.databaseUrl,
+        ...database(config),
         name: 'quicklink-imports',
         maxConnections: 1,
         connectMs: limits.dbConnectMs,

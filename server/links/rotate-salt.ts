@@ -2,13 +2,14 @@
 // salt, and every start from now on needs it; without it one is generated and kept in the database.
 import { ConfigError, limits, loadConfig } from '../config.ts'
 import { withDatabaseLock } from '../connections/migrate.ts'
+import { directDatabase } from '../connections/target.ts'
 import { rotateSalt } from './salt.ts'
 
 try {
   const config = loadConfig(process.env)
   const { saltGeneration } = await withDatabaseLock(
     {
-      url: config.databaseUrl,
+      ...directDatabase(config),
       connectMs: limits.dbConnectMs,
       onInfo: (message) => process.stdout.write(`${message}\n`),
     },

@@ -13,7 +13,8 @@ interface LogOptions {
   readonly logLevel: string
 }
 
-const secretFields = 'authorization password key salt ownerKey codeSalt databaseUrl redisUrl redisPassword'.split(' ')
+const secretFields =
+  'authorization password key salt ownerKey codeSalt databaseUrl databaseDirectUrl redisUrl redisPassword'.split(' ')
 const maxCauses = 3
 
 /** A few known fields: what libraries hang onto their errors (connection parameters, rows, statements) stays out. */

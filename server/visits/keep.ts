@@ -58,12 +58,8 @@ const dropPartitions =
       [terms.visitsTz, terms.visitsMonthsYears],
     )
     if (!old) return { rows: 0, more: false }
-    if (old.parent === 'visit_days') {
-      const [left] = await sql.query(`select 1 from ${old.name} limit 1`)
-      if (left) return { rows: 0, more: false }
-    }
-    await sql.query(`drop table ${old.name}`)
-    return { rows: 1, more: true }
+    const [gone] = await sql.query<{ dropped: boolean }>('select ql_drop_visit_partition($1) as dropped', [old.name])
+    return gone?.dropped === true ? { rows: 1, more: true } : { rows: 0, more: false }
   }
 
 type KeptDay = Figures & { subject: string; at: Date; month: Date } & Record<(typeof dimensions)[number], Buffer | null>
