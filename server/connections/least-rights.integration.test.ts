@@ -31,7 +31,7 @@ test('with the grants of the documentation a server serves, counts, imports and 
   expect(blocks.map(({ length }) => length)).toEqual([5, 7, 1])
   await does(url, blocks[0])
   await does(ownerUrl, blocks[1])
-  const early = boot({ databaseUrl, dataDir: '/nonexistent', ownerKey: undefined, codeSalt: undefined }, createLog({ logLevel: 'silent' }, process.stdout)) // prettier-ignore
+  const early = boot({ databaseUrl, dataDir: '/nonexistent', ownerKey: undefined, codeSalt: undefined, visitsTz: 'UTC' }, createLog({ logLevel: 'silent' }, process.stdout)) // prettier-ignore
   await expect(early).rejects.toThrow(ConfigError)
   await expect(early).rejects.toThrow(/has to be migrated.*npm run migrate/)
   const { stdout } = await promisify(execFile)(process.execPath, [migrate], { env: { DATABASE_URL: ownerUrl } })

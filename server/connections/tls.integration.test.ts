@@ -67,7 +67,7 @@ test.each([
   for (const attempt of [sql.query('select 1'), sql.transaction((one) => one.query('select 1'))])
     await expect(attempt).rejects.toThrow(sentence)
   await sql.close()
-  const config = { databaseUrl, dataDir: dir, ownerKey: undefined, codeSalt: undefined }
+  const config = { databaseUrl, dataDir: dir, ownerKey: undefined, codeSalt: undefined, visitsTz: 'UTC' }
   const failure: unknown = await boot(config, createLog({ logLevel: 'silent' }, process.stdout)).catch((error: unknown) => error)
   expect(failure).toMatchObject({ message: expect.stringMatching(sentence) as string })
   expect(isUnavailable(failure)).toBe(true)
