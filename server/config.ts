@@ -243,11 +243,9 @@ export type Files = Readonly<Partial<Record<FileSetting, string>>>
 
 export const envName = (key: string): string => key.replace(/[A-Z]/g, (c) => `_${c}`).toUpperCase()
 
-function readFile(said: string, file: string): string | undefined {
+function readFile(said: string, file: string): string {
   try {
-    const text = readFileSync(file, 'utf8').trim()
-    // Compose mounts a file in any case: the one that stands for no secret is empty. Of all others an empty one is a mistake.
-    return text === '' && key === 'oidcClientSecret' ? undefined : text
+    return readFileSync(file, 'utf8').trim()
   } catch (error) {
     throw new ConfigError(`${said} names ${file}, which cannot be read (${(error as NodeJS.ErrnoException).code}).`)
   }
@@ -282,8 +280,10 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
   const values: Record<string, unknown> = { files }
   for (const [key, { schema, fallback }] of Object.entries<Setting<unknown>>(settings)) {
     const file = files[key as FileSetting]
-    const raw =
-      (file === undefined ? env[envName(key)] || undefined : readFile(`${envName(key)}_FILE`, file)) ?? fallback
+    const text = file === undefined ? env[envName(key)] : readFile(`${envName(key)}_FILE`, file)
+    // Compose mounts a file in any case: the one that stands for no secret is empty. Of all others an empty one is a mistake.
+    const isNone = text === '' && (file === undefined || key === 'oidcClientSecret')
+    const raw = (isNone ? undefined : text) ?? fallback
     if (raw === undefined) continue
     const parsed = schema.safeParse(raw)
     if (!parsed.success) throw new ConfigError(`${envName(key)} ${parsed.error.issues[0]?.message ?? 'is not valid'}.`)
