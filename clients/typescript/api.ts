@@ -2270,7 +2270,157 @@ export interface components {
       }
     }
   }
-  responses: never
+  responses: {
+    /** @description `conflict`: This clashes with what exists. */
+    Conflict: {
+      headers: {
+        [name: string]: unknown
+      }
+      content: {
+        'application/problem+json': components['schemas']['Problem'] & {
+          /** @enum {unknown} */
+          code?: 'conflict'
+        }
+      }
+    }
+    /** @description `forbidden`: This key may not do that. */
+    Forbidden: {
+      headers: {
+        [name: string]: unknown
+      }
+      content: {
+        'application/problem+json': components['schemas']['Problem'] & {
+          /** @enum {unknown} */
+          code?: 'forbidden'
+        }
+      }
+    }
+    /** @description `forbidden`: This key may not do that. `quota_exceeded`: The quota is used up. */
+    ForbiddenOrQuotaExceeded: {
+      headers: {
+        [name: string]: unknown
+      }
+      content: {
+        'application/problem+json': components['schemas']['Problem'] & {
+          /** @enum {unknown} */
+          code?: 'forbidden' | 'quota_exceeded'
+        }
+      }
+    }
+    /** @description `internal`: Something went wrong. */
+    Internal: {
+      headers: {
+        [name: string]: unknown
+      }
+      content: {
+        'application/problem+json': components['schemas']['Problem'] & {
+          /** @enum {unknown} */
+          code?: 'internal'
+        }
+      }
+    }
+    /** @description `invalid`: The request is not valid. */
+    Invalid: {
+      headers: {
+        [name: string]: unknown
+      }
+      content: {
+        'application/problem+json': components['schemas']['Problem'] & {
+          /** @enum {unknown} */
+          code?: 'invalid'
+        }
+      }
+    }
+    /** @description `not_found`: There is nothing here. */
+    NotFound: {
+      headers: {
+        [name: string]: unknown
+      }
+      content: {
+        'application/problem+json': components['schemas']['Problem'] & {
+          /** @enum {unknown} */
+          code?: 'not_found'
+        }
+      }
+    }
+    /** @description `precondition_failed`: This has changed since it was read. */
+    PreconditionFailed: {
+      headers: {
+        [name: string]: unknown
+      }
+      content: {
+        'application/problem+json': components['schemas']['Problem'] & {
+          /** @enum {unknown} */
+          code?: 'precondition_failed'
+        }
+      }
+    }
+    /** @description `rate_limited`: Too many requests. */
+    RateLimited: {
+      headers: {
+        RateLimit: components['headers']['RateLimit']
+        'RateLimit-Policy': components['headers']['RateLimit-Policy']
+        'Retry-After': components['headers']['Retry-After']
+        [name: string]: unknown
+      }
+      content: {
+        'application/problem+json': components['schemas']['Problem'] & {
+          /** @enum {unknown} */
+          code?: 'rate_limited'
+        }
+      }
+    }
+    /** @description `too_large`: The request is too large. */
+    TooLarge: {
+      headers: {
+        [name: string]: unknown
+      }
+      content: {
+        'application/problem+json': components['schemas']['Problem'] & {
+          /** @enum {unknown} */
+          code?: 'too_large'
+        }
+      }
+    }
+    /** @description `unauthorized`: A valid API key is needed. */
+    Unauthorized: {
+      headers: {
+        'WWW-Authenticate': components['headers']['WWW-Authenticate']
+        [name: string]: unknown
+      }
+      content: {
+        'application/problem+json': components['schemas']['Problem'] & {
+          /** @enum {unknown} */
+          code?: 'unauthorized'
+        }
+      }
+    }
+    /** @description `unavailable`: Temporarily unavailable. */
+    Unavailable: {
+      headers: {
+        'Retry-After': components['headers']['Retry-After']
+        [name: string]: unknown
+      }
+      content: {
+        'application/problem+json': components['schemas']['Problem'] & {
+          /** @enum {unknown} */
+          code?: 'unavailable'
+        }
+      }
+    }
+    /** @description `unsupported_format`: This format is not supported. */
+    UnsupportedFormat: {
+      headers: {
+        [name: string]: unknown
+      }
+      content: {
+        'application/problem+json': components['schemas']['Problem'] & {
+          /** @enum {unknown} */
+          code?: 'unsupported_format'
+        }
+      }
+    }
+  }
   parameters: never
   requestBodies: never
   headers: {
@@ -2323,95 +2473,13 @@ export interface operations {
           'application/x-ndjson': string
         }
       }
-      /** @description `invalid`: The request is not valid. */
-      400: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'invalid'
-          }
-        }
-      }
-      /** @description `unauthorized`: A valid API key is needed. */
-      401: {
-        headers: {
-          'WWW-Authenticate': components['headers']['WWW-Authenticate']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unauthorized'
-          }
-        }
-      }
-      /** @description `forbidden`: This key may not do that. */
-      403: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'forbidden'
-          }
-        }
-      }
-      /** @description `not_found`: There is nothing here. */
-      404: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'not_found'
-          }
-        }
-      }
-      /** @description `rate_limited`: Too many requests. */
-      429: {
-        headers: {
-          RateLimit: components['headers']['RateLimit']
-          'RateLimit-Policy': components['headers']['RateLimit-Policy']
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'rate_limited'
-          }
-        }
-      }
-      /** @description `internal`: Something went wrong. */
-      500: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'internal'
-          }
-        }
-      }
-      /** @description `unavailable`: Temporarily unavailable. */
-      503: {
-        headers: {
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unavailable'
-          }
-        }
-      }
+      400: components['responses']['Invalid']
+      401: components['responses']['Unauthorized']
+      403: components['responses']['Forbidden']
+      404: components['responses']['NotFound']
+      429: components['responses']['RateLimited']
+      500: components['responses']['Internal']
+      503: components['responses']['Unavailable']
     }
   }
   readCache: {
@@ -2438,95 +2506,13 @@ export interface operations {
           'application/json': components['schemas']['Caches']
         }
       }
-      /** @description `invalid`: The request is not valid. */
-      400: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'invalid'
-          }
-        }
-      }
-      /** @description `unauthorized`: A valid API key is needed. */
-      401: {
-        headers: {
-          'WWW-Authenticate': components['headers']['WWW-Authenticate']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unauthorized'
-          }
-        }
-      }
-      /** @description `forbidden`: This key may not do that. */
-      403: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'forbidden'
-          }
-        }
-      }
-      /** @description `not_found`: There is nothing here. */
-      404: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'not_found'
-          }
-        }
-      }
-      /** @description `rate_limited`: Too many requests. */
-      429: {
-        headers: {
-          RateLimit: components['headers']['RateLimit']
-          'RateLimit-Policy': components['headers']['RateLimit-Policy']
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'rate_limited'
-          }
-        }
-      }
-      /** @description `internal`: Something went wrong. */
-      500: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'internal'
-          }
-        }
-      }
-      /** @description `unavailable`: Temporarily unavailable. */
-      503: {
-        headers: {
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unavailable'
-          }
-        }
-      }
+      400: components['responses']['Invalid']
+      401: components['responses']['Unauthorized']
+      403: components['responses']['Forbidden']
+      404: components['responses']['NotFound']
+      429: components['responses']['RateLimited']
+      500: components['responses']['Internal']
+      503: components['responses']['Unavailable']
     }
   }
   invalidateCache: {
@@ -2556,107 +2542,14 @@ export interface operations {
           'application/json': components['schemas']['Invalidated']
         }
       }
-      /** @description `invalid`: The request is not valid. */
-      400: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'invalid'
-          }
-        }
-      }
-      /** @description `unauthorized`: A valid API key is needed. */
-      401: {
-        headers: {
-          'WWW-Authenticate': components['headers']['WWW-Authenticate']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unauthorized'
-          }
-        }
-      }
-      /** @description `forbidden`: This key may not do that. */
-      403: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'forbidden'
-          }
-        }
-      }
-      /** @description `not_found`: There is nothing here. */
-      404: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'not_found'
-          }
-        }
-      }
-      /** @description `too_large`: The request is too large. */
-      413: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'too_large'
-          }
-        }
-      }
-      /** @description `rate_limited`: Too many requests. */
-      429: {
-        headers: {
-          RateLimit: components['headers']['RateLimit']
-          'RateLimit-Policy': components['headers']['RateLimit-Policy']
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'rate_limited'
-          }
-        }
-      }
-      /** @description `internal`: Something went wrong. */
-      500: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'internal'
-          }
-        }
-      }
-      /** @description `unavailable`: Temporarily unavailable. */
-      503: {
-        headers: {
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unavailable'
-          }
-        }
-      }
+      400: components['responses']['Invalid']
+      401: components['responses']['Unauthorized']
+      403: components['responses']['Forbidden']
+      404: components['responses']['NotFound']
+      413: components['responses']['TooLarge']
+      429: components['responses']['RateLimited']
+      500: components['responses']['Internal']
+      503: components['responses']['Unavailable']
     }
   }
   listDomains: {
@@ -2677,83 +2570,12 @@ export interface operations {
           'application/json': components['schemas']['Domains']
         }
       }
-      /** @description `invalid`: The request is not valid. */
-      400: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'invalid'
-          }
-        }
-      }
-      /** @description `unauthorized`: A valid API key is needed. */
-      401: {
-        headers: {
-          'WWW-Authenticate': components['headers']['WWW-Authenticate']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unauthorized'
-          }
-        }
-      }
-      /** @description `forbidden`: This key may not do that. */
-      403: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'forbidden'
-          }
-        }
-      }
-      /** @description `rate_limited`: Too many requests. */
-      429: {
-        headers: {
-          RateLimit: components['headers']['RateLimit']
-          'RateLimit-Policy': components['headers']['RateLimit-Policy']
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'rate_limited'
-          }
-        }
-      }
-      /** @description `internal`: Something went wrong. */
-      500: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'internal'
-          }
-        }
-      }
-      /** @description `unavailable`: Temporarily unavailable. */
-      503: {
-        headers: {
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unavailable'
-          }
-        }
-      }
+      400: components['responses']['Invalid']
+      401: components['responses']['Unauthorized']
+      403: components['responses']['Forbidden']
+      429: components['responses']['RateLimited']
+      500: components['responses']['Internal']
+      503: components['responses']['Unavailable']
     }
   }
   createDomain: {
@@ -2785,119 +2607,15 @@ export interface operations {
           'application/json': components['schemas']['Domain']
         }
       }
-      /** @description `invalid`: The request is not valid. */
-      400: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'invalid'
-          }
-        }
-      }
-      /** @description `unauthorized`: A valid API key is needed. */
-      401: {
-        headers: {
-          'WWW-Authenticate': components['headers']['WWW-Authenticate']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unauthorized'
-          }
-        }
-      }
-      /** @description `forbidden`: This key may not do that. */
-      403: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'forbidden'
-          }
-        }
-      }
-      /** @description `not_found`: There is nothing here. */
-      404: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'not_found'
-          }
-        }
-      }
-      /** @description `conflict`: This clashes with what exists. */
-      409: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'conflict'
-          }
-        }
-      }
-      /** @description `too_large`: The request is too large. */
-      413: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'too_large'
-          }
-        }
-      }
-      /** @description `rate_limited`: Too many requests. */
-      429: {
-        headers: {
-          RateLimit: components['headers']['RateLimit']
-          'RateLimit-Policy': components['headers']['RateLimit-Policy']
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'rate_limited'
-          }
-        }
-      }
-      /** @description `internal`: Something went wrong. */
-      500: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'internal'
-          }
-        }
-      }
-      /** @description `unavailable`: Temporarily unavailable. */
-      503: {
-        headers: {
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unavailable'
-          }
-        }
-      }
+      400: components['responses']['Invalid']
+      401: components['responses']['Unauthorized']
+      403: components['responses']['Forbidden']
+      404: components['responses']['NotFound']
+      409: components['responses']['Conflict']
+      413: components['responses']['TooLarge']
+      429: components['responses']['RateLimited']
+      500: components['responses']['Internal']
+      503: components['responses']['Unavailable']
     }
   }
   readDomain: {
@@ -2921,95 +2639,13 @@ export interface operations {
           'application/json': components['schemas']['Domain']
         }
       }
-      /** @description `invalid`: The request is not valid. */
-      400: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'invalid'
-          }
-        }
-      }
-      /** @description `unauthorized`: A valid API key is needed. */
-      401: {
-        headers: {
-          'WWW-Authenticate': components['headers']['WWW-Authenticate']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unauthorized'
-          }
-        }
-      }
-      /** @description `forbidden`: This key may not do that. */
-      403: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'forbidden'
-          }
-        }
-      }
-      /** @description `not_found`: There is nothing here. */
-      404: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'not_found'
-          }
-        }
-      }
-      /** @description `rate_limited`: Too many requests. */
-      429: {
-        headers: {
-          RateLimit: components['headers']['RateLimit']
-          'RateLimit-Policy': components['headers']['RateLimit-Policy']
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'rate_limited'
-          }
-        }
-      }
-      /** @description `internal`: Something went wrong. */
-      500: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'internal'
-          }
-        }
-      }
-      /** @description `unavailable`: Temporarily unavailable. */
-      503: {
-        headers: {
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unavailable'
-          }
-        }
-      }
+      400: components['responses']['Invalid']
+      401: components['responses']['Unauthorized']
+      403: components['responses']['Forbidden']
+      404: components['responses']['NotFound']
+      429: components['responses']['RateLimited']
+      500: components['responses']['Internal']
+      503: components['responses']['Unavailable']
     }
   }
   deleteDomain: {
@@ -3031,107 +2667,14 @@ export interface operations {
         }
         content?: never
       }
-      /** @description `invalid`: The request is not valid. */
-      400: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'invalid'
-          }
-        }
-      }
-      /** @description `unauthorized`: A valid API key is needed. */
-      401: {
-        headers: {
-          'WWW-Authenticate': components['headers']['WWW-Authenticate']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unauthorized'
-          }
-        }
-      }
-      /** @description `forbidden`: This key may not do that. */
-      403: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'forbidden'
-          }
-        }
-      }
-      /** @description `not_found`: There is nothing here. */
-      404: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'not_found'
-          }
-        }
-      }
-      /** @description `conflict`: This clashes with what exists. */
-      409: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'conflict'
-          }
-        }
-      }
-      /** @description `rate_limited`: Too many requests. */
-      429: {
-        headers: {
-          RateLimit: components['headers']['RateLimit']
-          'RateLimit-Policy': components['headers']['RateLimit-Policy']
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'rate_limited'
-          }
-        }
-      }
-      /** @description `internal`: Something went wrong. */
-      500: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'internal'
-          }
-        }
-      }
-      /** @description `unavailable`: Temporarily unavailable. */
-      503: {
-        headers: {
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unavailable'
-          }
-        }
-      }
+      400: components['responses']['Invalid']
+      401: components['responses']['Unauthorized']
+      403: components['responses']['Forbidden']
+      404: components['responses']['NotFound']
+      409: components['responses']['Conflict']
+      429: components['responses']['RateLimited']
+      500: components['responses']['Internal']
+      503: components['responses']['Unavailable']
     }
   }
   changeDomain: {
@@ -3170,107 +2713,14 @@ export interface operations {
           'application/json': components['schemas']['Domain']
         }
       }
-      /** @description `invalid`: The request is not valid. */
-      400: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'invalid'
-          }
-        }
-      }
-      /** @description `unauthorized`: A valid API key is needed. */
-      401: {
-        headers: {
-          'WWW-Authenticate': components['headers']['WWW-Authenticate']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unauthorized'
-          }
-        }
-      }
-      /** @description `forbidden`: This key may not do that. */
-      403: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'forbidden'
-          }
-        }
-      }
-      /** @description `not_found`: There is nothing here. */
-      404: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'not_found'
-          }
-        }
-      }
-      /** @description `too_large`: The request is too large. */
-      413: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'too_large'
-          }
-        }
-      }
-      /** @description `rate_limited`: Too many requests. */
-      429: {
-        headers: {
-          RateLimit: components['headers']['RateLimit']
-          'RateLimit-Policy': components['headers']['RateLimit-Policy']
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'rate_limited'
-          }
-        }
-      }
-      /** @description `internal`: Something went wrong. */
-      500: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'internal'
-          }
-        }
-      }
-      /** @description `unavailable`: Temporarily unavailable. */
-      503: {
-        headers: {
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unavailable'
-          }
-        }
-      }
+      400: components['responses']['Invalid']
+      401: components['responses']['Unauthorized']
+      403: components['responses']['Forbidden']
+      404: components['responses']['NotFound']
+      413: components['responses']['TooLarge']
+      429: components['responses']['RateLimited']
+      500: components['responses']['Internal']
+      503: components['responses']['Unavailable']
     }
   }
   listImports: {
@@ -3298,83 +2748,12 @@ export interface operations {
           'application/json': components['schemas']['ImportPage']
         }
       }
-      /** @description `invalid`: The request is not valid. */
-      400: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'invalid'
-          }
-        }
-      }
-      /** @description `unauthorized`: A valid API key is needed. */
-      401: {
-        headers: {
-          'WWW-Authenticate': components['headers']['WWW-Authenticate']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unauthorized'
-          }
-        }
-      }
-      /** @description `forbidden`: This key may not do that. */
-      403: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'forbidden'
-          }
-        }
-      }
-      /** @description `rate_limited`: Too many requests. */
-      429: {
-        headers: {
-          RateLimit: components['headers']['RateLimit']
-          'RateLimit-Policy': components['headers']['RateLimit-Policy']
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'rate_limited'
-          }
-        }
-      }
-      /** @description `internal`: Something went wrong. */
-      500: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'internal'
-          }
-        }
-      }
-      /** @description `unavailable`: Temporarily unavailable. */
-      503: {
-        headers: {
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unavailable'
-          }
-        }
-      }
+      400: components['responses']['Invalid']
+      401: components['responses']['Unauthorized']
+      403: components['responses']['Forbidden']
+      429: components['responses']['RateLimited']
+      500: components['responses']['Internal']
+      503: components['responses']['Unavailable']
     }
   }
   createImport: {
@@ -3415,119 +2794,15 @@ export interface operations {
           'application/json': components['schemas']['Import']
         }
       }
-      /** @description `invalid`: The request is not valid. */
-      400: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'invalid'
-          }
-        }
-      }
-      /** @description `unauthorized`: A valid API key is needed. */
-      401: {
-        headers: {
-          'WWW-Authenticate': components['headers']['WWW-Authenticate']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unauthorized'
-          }
-        }
-      }
-      /** @description `forbidden`: This key may not do that. */
-      403: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'forbidden'
-          }
-        }
-      }
-      /** @description `not_found`: There is nothing here. */
-      404: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'not_found'
-          }
-        }
-      }
-      /** @description `too_large`: The request is too large. */
-      413: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'too_large'
-          }
-        }
-      }
-      /** @description `unsupported_format`: This format is not supported. */
-      415: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unsupported_format'
-          }
-        }
-      }
-      /** @description `rate_limited`: Too many requests. */
-      429: {
-        headers: {
-          RateLimit: components['headers']['RateLimit']
-          'RateLimit-Policy': components['headers']['RateLimit-Policy']
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'rate_limited'
-          }
-        }
-      }
-      /** @description `internal`: Something went wrong. */
-      500: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'internal'
-          }
-        }
-      }
-      /** @description `unavailable`: Temporarily unavailable. */
-      503: {
-        headers: {
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unavailable'
-          }
-        }
-      }
+      400: components['responses']['Invalid']
+      401: components['responses']['Unauthorized']
+      403: components['responses']['Forbidden']
+      404: components['responses']['NotFound']
+      413: components['responses']['TooLarge']
+      415: components['responses']['UnsupportedFormat']
+      429: components['responses']['RateLimited']
+      500: components['responses']['Internal']
+      503: components['responses']['Unavailable']
     }
   }
   readImport: {
@@ -3551,83 +2826,12 @@ export interface operations {
           'application/json': components['schemas']['Import']
         }
       }
-      /** @description `invalid`: The request is not valid. */
-      400: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'invalid'
-          }
-        }
-      }
-      /** @description `unauthorized`: A valid API key is needed. */
-      401: {
-        headers: {
-          'WWW-Authenticate': components['headers']['WWW-Authenticate']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unauthorized'
-          }
-        }
-      }
-      /** @description `not_found`: There is nothing here. */
-      404: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'not_found'
-          }
-        }
-      }
-      /** @description `rate_limited`: Too many requests. */
-      429: {
-        headers: {
-          RateLimit: components['headers']['RateLimit']
-          'RateLimit-Policy': components['headers']['RateLimit-Policy']
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'rate_limited'
-          }
-        }
-      }
-      /** @description `internal`: Something went wrong. */
-      500: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'internal'
-          }
-        }
-      }
-      /** @description `unavailable`: Temporarily unavailable. */
-      503: {
-        headers: {
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unavailable'
-          }
-        }
-      }
+      400: components['responses']['Invalid']
+      401: components['responses']['Unauthorized']
+      404: components['responses']['NotFound']
+      429: components['responses']['RateLimited']
+      500: components['responses']['Internal']
+      503: components['responses']['Unavailable']
     }
   }
   deleteImport: {
@@ -3649,95 +2853,13 @@ export interface operations {
         }
         content?: never
       }
-      /** @description `invalid`: The request is not valid. */
-      400: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'invalid'
-          }
-        }
-      }
-      /** @description `unauthorized`: A valid API key is needed. */
-      401: {
-        headers: {
-          'WWW-Authenticate': components['headers']['WWW-Authenticate']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unauthorized'
-          }
-        }
-      }
-      /** @description `forbidden`: This key may not do that. */
-      403: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'forbidden'
-          }
-        }
-      }
-      /** @description `not_found`: There is nothing here. */
-      404: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'not_found'
-          }
-        }
-      }
-      /** @description `rate_limited`: Too many requests. */
-      429: {
-        headers: {
-          RateLimit: components['headers']['RateLimit']
-          'RateLimit-Policy': components['headers']['RateLimit-Policy']
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'rate_limited'
-          }
-        }
-      }
-      /** @description `internal`: Something went wrong. */
-      500: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'internal'
-          }
-        }
-      }
-      /** @description `unavailable`: Temporarily unavailable. */
-      503: {
-        headers: {
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unavailable'
-          }
-        }
-      }
+      400: components['responses']['Invalid']
+      401: components['responses']['Unauthorized']
+      403: components['responses']['Forbidden']
+      404: components['responses']['NotFound']
+      429: components['responses']['RateLimited']
+      500: components['responses']['Internal']
+      503: components['responses']['Unavailable']
     }
   }
   readRefused: {
@@ -3761,83 +2883,12 @@ export interface operations {
           'text/csv': string
         }
       }
-      /** @description `invalid`: The request is not valid. */
-      400: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'invalid'
-          }
-        }
-      }
-      /** @description `unauthorized`: A valid API key is needed. */
-      401: {
-        headers: {
-          'WWW-Authenticate': components['headers']['WWW-Authenticate']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unauthorized'
-          }
-        }
-      }
-      /** @description `not_found`: There is nothing here. */
-      404: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'not_found'
-          }
-        }
-      }
-      /** @description `rate_limited`: Too many requests. */
-      429: {
-        headers: {
-          RateLimit: components['headers']['RateLimit']
-          'RateLimit-Policy': components['headers']['RateLimit-Policy']
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'rate_limited'
-          }
-        }
-      }
-      /** @description `internal`: Something went wrong. */
-      500: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'internal'
-          }
-        }
-      }
-      /** @description `unavailable`: Temporarily unavailable. */
-      503: {
-        headers: {
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unavailable'
-          }
-        }
-      }
+      400: components['responses']['Invalid']
+      401: components['responses']['Unauthorized']
+      404: components['responses']['NotFound']
+      429: components['responses']['RateLimited']
+      500: components['responses']['Internal']
+      503: components['responses']['Unavailable']
     }
   }
   readInvitation: {
@@ -3867,95 +2918,13 @@ export interface operations {
           'application/json': components['schemas']['Invitation']
         }
       }
-      /** @description `invalid`: The request is not valid. */
-      400: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'invalid'
-          }
-        }
-      }
-      /** @description `unauthorized`: A valid API key is needed. */
-      401: {
-        headers: {
-          'WWW-Authenticate': components['headers']['WWW-Authenticate']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unauthorized'
-          }
-        }
-      }
-      /** @description `forbidden`: This key may not do that. */
-      403: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'forbidden'
-          }
-        }
-      }
-      /** @description `too_large`: The request is too large. */
-      413: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'too_large'
-          }
-        }
-      }
-      /** @description `rate_limited`: Too many requests. */
-      429: {
-        headers: {
-          RateLimit: components['headers']['RateLimit']
-          'RateLimit-Policy': components['headers']['RateLimit-Policy']
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'rate_limited'
-          }
-        }
-      }
-      /** @description `internal`: Something went wrong. */
-      500: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'internal'
-          }
-        }
-      }
-      /** @description `unavailable`: Temporarily unavailable. */
-      503: {
-        headers: {
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unavailable'
-          }
-        }
-      }
+      400: components['responses']['Invalid']
+      401: components['responses']['Unauthorized']
+      403: components['responses']['Forbidden']
+      413: components['responses']['TooLarge']
+      429: components['responses']['RateLimited']
+      500: components['responses']['Internal']
+      503: components['responses']['Unavailable']
     }
   }
   readLimits: {
@@ -3976,71 +2945,11 @@ export interface operations {
           'application/json': components['schemas']['Usage']
         }
       }
-      /** @description `invalid`: The request is not valid. */
-      400: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'invalid'
-          }
-        }
-      }
-      /** @description `unauthorized`: A valid API key is needed. */
-      401: {
-        headers: {
-          'WWW-Authenticate': components['headers']['WWW-Authenticate']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unauthorized'
-          }
-        }
-      }
-      /** @description `rate_limited`: Too many requests. */
-      429: {
-        headers: {
-          RateLimit: components['headers']['RateLimit']
-          'RateLimit-Policy': components['headers']['RateLimit-Policy']
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'rate_limited'
-          }
-        }
-      }
-      /** @description `internal`: Something went wrong. */
-      500: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'internal'
-          }
-        }
-      }
-      /** @description `unavailable`: Temporarily unavailable. */
-      503: {
-        headers: {
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unavailable'
-          }
-        }
-      }
+      400: components['responses']['Invalid']
+      401: components['responses']['Unauthorized']
+      429: components['responses']['RateLimited']
+      500: components['responses']['Internal']
+      503: components['responses']['Unavailable']
     }
   }
   listLinks: {
@@ -4088,95 +2997,13 @@ export interface operations {
           'application/json': components['schemas']['LinkPage']
         }
       }
-      /** @description `invalid`: The request is not valid. */
-      400: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'invalid'
-          }
-        }
-      }
-      /** @description `unauthorized`: A valid API key is needed. */
-      401: {
-        headers: {
-          'WWW-Authenticate': components['headers']['WWW-Authenticate']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unauthorized'
-          }
-        }
-      }
-      /** @description `forbidden`: This key may not do that. */
-      403: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'forbidden'
-          }
-        }
-      }
-      /** @description `not_found`: There is nothing here. */
-      404: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'not_found'
-          }
-        }
-      }
-      /** @description `rate_limited`: Too many requests. */
-      429: {
-        headers: {
-          RateLimit: components['headers']['RateLimit']
-          'RateLimit-Policy': components['headers']['RateLimit-Policy']
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'rate_limited'
-          }
-        }
-      }
-      /** @description `internal`: Something went wrong. */
-      500: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'internal'
-          }
-        }
-      }
-      /** @description `unavailable`: Temporarily unavailable. */
-      503: {
-        headers: {
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unavailable'
-          }
-        }
-      }
+      400: components['responses']['Invalid']
+      401: components['responses']['Unauthorized']
+      403: components['responses']['Forbidden']
+      404: components['responses']['NotFound']
+      429: components['responses']['RateLimited']
+      500: components['responses']['Internal']
+      503: components['responses']['Unavailable']
     }
   }
   createLink: {
@@ -4226,119 +3053,15 @@ export interface operations {
           'application/json': components['schemas']['Link']
         }
       }
-      /** @description `invalid`: The request is not valid. */
-      400: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'invalid'
-          }
-        }
-      }
-      /** @description `unauthorized`: A valid API key is needed. */
-      401: {
-        headers: {
-          'WWW-Authenticate': components['headers']['WWW-Authenticate']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unauthorized'
-          }
-        }
-      }
-      /** @description `forbidden`: This key may not do that. `quota_exceeded`: The quota is used up. */
-      403: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'forbidden' | 'quota_exceeded'
-          }
-        }
-      }
-      /** @description `not_found`: There is nothing here. */
-      404: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'not_found'
-          }
-        }
-      }
-      /** @description `conflict`: This clashes with what exists. */
-      409: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'conflict'
-          }
-        }
-      }
-      /** @description `too_large`: The request is too large. */
-      413: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'too_large'
-          }
-        }
-      }
-      /** @description `rate_limited`: Too many requests. */
-      429: {
-        headers: {
-          RateLimit: components['headers']['RateLimit']
-          'RateLimit-Policy': components['headers']['RateLimit-Policy']
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'rate_limited'
-          }
-        }
-      }
-      /** @description `internal`: Something went wrong. */
-      500: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'internal'
-          }
-        }
-      }
-      /** @description `unavailable`: Temporarily unavailable. */
-      503: {
-        headers: {
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unavailable'
-          }
-        }
-      }
+      400: components['responses']['Invalid']
+      401: components['responses']['Unauthorized']
+      403: components['responses']['ForbiddenOrQuotaExceeded']
+      404: components['responses']['NotFound']
+      409: components['responses']['Conflict']
+      413: components['responses']['TooLarge']
+      429: components['responses']['RateLimited']
+      500: components['responses']['Internal']
+      503: components['responses']['Unavailable']
     }
   }
   readLink: {
@@ -4366,83 +3089,12 @@ export interface operations {
           'application/json': components['schemas']['Link']
         }
       }
-      /** @description `invalid`: The request is not valid. */
-      400: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'invalid'
-          }
-        }
-      }
-      /** @description `unauthorized`: A valid API key is needed. */
-      401: {
-        headers: {
-          'WWW-Authenticate': components['headers']['WWW-Authenticate']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unauthorized'
-          }
-        }
-      }
-      /** @description `not_found`: There is nothing here. */
-      404: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'not_found'
-          }
-        }
-      }
-      /** @description `rate_limited`: Too many requests. */
-      429: {
-        headers: {
-          RateLimit: components['headers']['RateLimit']
-          'RateLimit-Policy': components['headers']['RateLimit-Policy']
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'rate_limited'
-          }
-        }
-      }
-      /** @description `internal`: Something went wrong. */
-      500: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'internal'
-          }
-        }
-      }
-      /** @description `unavailable`: Temporarily unavailable. */
-      503: {
-        headers: {
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unavailable'
-          }
-        }
-      }
+      400: components['responses']['Invalid']
+      401: components['responses']['Unauthorized']
+      404: components['responses']['NotFound']
+      429: components['responses']['RateLimited']
+      500: components['responses']['Internal']
+      503: components['responses']['Unavailable']
     }
   }
   deleteLink: {
@@ -4470,107 +3122,14 @@ export interface operations {
         }
         content?: never
       }
-      /** @description `invalid`: The request is not valid. */
-      400: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'invalid'
-          }
-        }
-      }
-      /** @description `unauthorized`: A valid API key is needed. */
-      401: {
-        headers: {
-          'WWW-Authenticate': components['headers']['WWW-Authenticate']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unauthorized'
-          }
-        }
-      }
-      /** @description `forbidden`: This key may not do that. */
-      403: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'forbidden'
-          }
-        }
-      }
-      /** @description `not_found`: There is nothing here. */
-      404: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'not_found'
-          }
-        }
-      }
-      /** @description `precondition_failed`: This has changed since it was read. */
-      412: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'precondition_failed'
-          }
-        }
-      }
-      /** @description `rate_limited`: Too many requests. */
-      429: {
-        headers: {
-          RateLimit: components['headers']['RateLimit']
-          'RateLimit-Policy': components['headers']['RateLimit-Policy']
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'rate_limited'
-          }
-        }
-      }
-      /** @description `internal`: Something went wrong. */
-      500: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'internal'
-          }
-        }
-      }
-      /** @description `unavailable`: Temporarily unavailable. */
-      503: {
-        headers: {
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unavailable'
-          }
-        }
-      }
+      400: components['responses']['Invalid']
+      401: components['responses']['Unauthorized']
+      403: components['responses']['Forbidden']
+      404: components['responses']['NotFound']
+      412: components['responses']['PreconditionFailed']
+      429: components['responses']['RateLimited']
+      500: components['responses']['Internal']
+      503: components['responses']['Unavailable']
     }
   }
   changeLink: {
@@ -4616,131 +3175,16 @@ export interface operations {
           'application/json': components['schemas']['Link']
         }
       }
-      /** @description `invalid`: The request is not valid. */
-      400: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'invalid'
-          }
-        }
-      }
-      /** @description `unauthorized`: A valid API key is needed. */
-      401: {
-        headers: {
-          'WWW-Authenticate': components['headers']['WWW-Authenticate']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unauthorized'
-          }
-        }
-      }
-      /** @description `forbidden`: This key may not do that. */
-      403: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'forbidden'
-          }
-        }
-      }
-      /** @description `not_found`: There is nothing here. */
-      404: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'not_found'
-          }
-        }
-      }
-      /** @description `conflict`: This clashes with what exists. */
-      409: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'conflict'
-          }
-        }
-      }
-      /** @description `precondition_failed`: This has changed since it was read. */
-      412: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'precondition_failed'
-          }
-        }
-      }
-      /** @description `too_large`: The request is too large. */
-      413: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'too_large'
-          }
-        }
-      }
-      /** @description `rate_limited`: Too many requests. */
-      429: {
-        headers: {
-          RateLimit: components['headers']['RateLimit']
-          'RateLimit-Policy': components['headers']['RateLimit-Policy']
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'rate_limited'
-          }
-        }
-      }
-      /** @description `internal`: Something went wrong. */
-      500: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'internal'
-          }
-        }
-      }
-      /** @description `unavailable`: Temporarily unavailable. */
-      503: {
-        headers: {
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unavailable'
-          }
-        }
-      }
+      400: components['responses']['Invalid']
+      401: components['responses']['Unauthorized']
+      403: components['responses']['Forbidden']
+      404: components['responses']['NotFound']
+      409: components['responses']['Conflict']
+      412: components['responses']['PreconditionFailed']
+      413: components['responses']['TooLarge']
+      429: components['responses']['RateLimited']
+      500: components['responses']['Internal']
+      503: components['responses']['Unavailable']
     }
   }
   readClicks: {
@@ -4773,83 +3217,12 @@ export interface operations {
           'application/json': components['schemas']['Clicks']
         }
       }
-      /** @description `invalid`: The request is not valid. */
-      400: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'invalid'
-          }
-        }
-      }
-      /** @description `unauthorized`: A valid API key is needed. */
-      401: {
-        headers: {
-          'WWW-Authenticate': components['headers']['WWW-Authenticate']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unauthorized'
-          }
-        }
-      }
-      /** @description `not_found`: There is nothing here. */
-      404: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'not_found'
-          }
-        }
-      }
-      /** @description `rate_limited`: Too many requests. */
-      429: {
-        headers: {
-          RateLimit: components['headers']['RateLimit']
-          'RateLimit-Policy': components['headers']['RateLimit-Policy']
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'rate_limited'
-          }
-        }
-      }
-      /** @description `internal`: Something went wrong. */
-      500: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'internal'
-          }
-        }
-      }
-      /** @description `unavailable`: Temporarily unavailable. */
-      503: {
-        headers: {
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unavailable'
-          }
-        }
-      }
+      400: components['responses']['Invalid']
+      401: components['responses']['Unauthorized']
+      404: components['responses']['NotFound']
+      429: components['responses']['RateLimited']
+      500: components['responses']['Internal']
+      503: components['responses']['Unavailable']
     }
   }
   readHits: {
@@ -4876,83 +3249,12 @@ export interface operations {
           'application/json': components['schemas']['Hits']
         }
       }
-      /** @description `invalid`: The request is not valid. */
-      400: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'invalid'
-          }
-        }
-      }
-      /** @description `unauthorized`: A valid API key is needed. */
-      401: {
-        headers: {
-          'WWW-Authenticate': components['headers']['WWW-Authenticate']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unauthorized'
-          }
-        }
-      }
-      /** @description `not_found`: There is nothing here. */
-      404: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'not_found'
-          }
-        }
-      }
-      /** @description `rate_limited`: Too many requests. */
-      429: {
-        headers: {
-          RateLimit: components['headers']['RateLimit']
-          'RateLimit-Policy': components['headers']['RateLimit-Policy']
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'rate_limited'
-          }
-        }
-      }
-      /** @description `internal`: Something went wrong. */
-      500: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'internal'
-          }
-        }
-      }
-      /** @description `unavailable`: Temporarily unavailable. */
-      503: {
-        headers: {
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unavailable'
-          }
-        }
-      }
+      400: components['responses']['Invalid']
+      401: components['responses']['Unauthorized']
+      404: components['responses']['NotFound']
+      429: components['responses']['RateLimited']
+      500: components['responses']['Internal']
+      503: components['responses']['Unavailable']
     }
   }
   readLinkStats: {
@@ -5003,83 +3305,12 @@ export interface operations {
           'text/csv': string
         }
       }
-      /** @description `invalid`: The request is not valid. */
-      400: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'invalid'
-          }
-        }
-      }
-      /** @description `unauthorized`: A valid API key is needed. */
-      401: {
-        headers: {
-          'WWW-Authenticate': components['headers']['WWW-Authenticate']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unauthorized'
-          }
-        }
-      }
-      /** @description `not_found`: There is nothing here. */
-      404: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'not_found'
-          }
-        }
-      }
-      /** @description `rate_limited`: Too many requests. */
-      429: {
-        headers: {
-          RateLimit: components['headers']['RateLimit']
-          'RateLimit-Policy': components['headers']['RateLimit-Policy']
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'rate_limited'
-          }
-        }
-      }
-      /** @description `internal`: Something went wrong. */
-      500: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'internal'
-          }
-        }
-      }
-      /** @description `unavailable`: Temporarily unavailable. */
-      503: {
-        headers: {
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unavailable'
-          }
-        }
-      }
+      400: components['responses']['Invalid']
+      401: components['responses']['Unauthorized']
+      404: components['responses']['NotFound']
+      429: components['responses']['RateLimited']
+      500: components['responses']['Internal']
+      503: components['responses']['Unavailable']
     }
   }
   createLinks: {
@@ -5123,119 +3354,15 @@ export interface operations {
           'application/json': components['schemas']['LinksMade']
         }
       }
-      /** @description `invalid`: The request is not valid. */
-      400: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'invalid'
-          }
-        }
-      }
-      /** @description `unauthorized`: A valid API key is needed. */
-      401: {
-        headers: {
-          'WWW-Authenticate': components['headers']['WWW-Authenticate']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unauthorized'
-          }
-        }
-      }
-      /** @description `forbidden`: This key may not do that. */
-      403: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'forbidden'
-          }
-        }
-      }
-      /** @description `not_found`: There is nothing here. */
-      404: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'not_found'
-          }
-        }
-      }
-      /** @description `conflict`: This clashes with what exists. */
-      409: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'conflict'
-          }
-        }
-      }
-      /** @description `too_large`: The request is too large. */
-      413: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'too_large'
-          }
-        }
-      }
-      /** @description `rate_limited`: Too many requests. */
-      429: {
-        headers: {
-          RateLimit: components['headers']['RateLimit']
-          'RateLimit-Policy': components['headers']['RateLimit-Policy']
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'rate_limited'
-          }
-        }
-      }
-      /** @description `internal`: Something went wrong. */
-      500: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'internal'
-          }
-        }
-      }
-      /** @description `unavailable`: Temporarily unavailable. */
-      503: {
-        headers: {
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unavailable'
-          }
-        }
-      }
+      400: components['responses']['Invalid']
+      401: components['responses']['Unauthorized']
+      403: components['responses']['Forbidden']
+      404: components['responses']['NotFound']
+      409: components['responses']['Conflict']
+      413: components['responses']['TooLarge']
+      429: components['responses']['RateLimited']
+      500: components['responses']['Internal']
+      503: components['responses']['Unavailable']
     }
   }
   deleteLinks: {
@@ -5270,107 +3397,14 @@ export interface operations {
           'application/json': components['schemas']['LinksDeleted']
         }
       }
-      /** @description `invalid`: The request is not valid. */
-      400: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'invalid'
-          }
-        }
-      }
-      /** @description `unauthorized`: A valid API key is needed. */
-      401: {
-        headers: {
-          'WWW-Authenticate': components['headers']['WWW-Authenticate']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unauthorized'
-          }
-        }
-      }
-      /** @description `forbidden`: This key may not do that. */
-      403: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'forbidden'
-          }
-        }
-      }
-      /** @description `not_found`: There is nothing here. */
-      404: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'not_found'
-          }
-        }
-      }
-      /** @description `too_large`: The request is too large. */
-      413: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'too_large'
-          }
-        }
-      }
-      /** @description `rate_limited`: Too many requests. */
-      429: {
-        headers: {
-          RateLimit: components['headers']['RateLimit']
-          'RateLimit-Policy': components['headers']['RateLimit-Policy']
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'rate_limited'
-          }
-        }
-      }
-      /** @description `internal`: Something went wrong. */
-      500: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'internal'
-          }
-        }
-      }
-      /** @description `unavailable`: Temporarily unavailable. */
-      503: {
-        headers: {
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unavailable'
-          }
-        }
-      }
+      400: components['responses']['Invalid']
+      401: components['responses']['Unauthorized']
+      403: components['responses']['Forbidden']
+      404: components['responses']['NotFound']
+      413: components['responses']['TooLarge']
+      429: components['responses']['RateLimited']
+      500: components['responses']['Internal']
+      503: components['responses']['Unavailable']
     }
   }
   changeLinks: {
@@ -5427,107 +3461,14 @@ export interface operations {
           'application/json': components['schemas']['LinksChanged']
         }
       }
-      /** @description `invalid`: The request is not valid. */
-      400: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'invalid'
-          }
-        }
-      }
-      /** @description `unauthorized`: A valid API key is needed. */
-      401: {
-        headers: {
-          'WWW-Authenticate': components['headers']['WWW-Authenticate']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unauthorized'
-          }
-        }
-      }
-      /** @description `forbidden`: This key may not do that. */
-      403: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'forbidden'
-          }
-        }
-      }
-      /** @description `not_found`: There is nothing here. */
-      404: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'not_found'
-          }
-        }
-      }
-      /** @description `too_large`: The request is too large. */
-      413: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'too_large'
-          }
-        }
-      }
-      /** @description `rate_limited`: Too many requests. */
-      429: {
-        headers: {
-          RateLimit: components['headers']['RateLimit']
-          'RateLimit-Policy': components['headers']['RateLimit-Policy']
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'rate_limited'
-          }
-        }
-      }
-      /** @description `internal`: Something went wrong. */
-      500: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'internal'
-          }
-        }
-      }
-      /** @description `unavailable`: Temporarily unavailable. */
-      503: {
-        headers: {
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unavailable'
-          }
-        }
-      }
+      400: components['responses']['Invalid']
+      401: components['responses']['Unauthorized']
+      403: components['responses']['Forbidden']
+      404: components['responses']['NotFound']
+      413: components['responses']['TooLarge']
+      429: components['responses']['RateLimited']
+      500: components['responses']['Internal']
+      503: components['responses']['Unavailable']
     }
   }
   exportLinks: {
@@ -5572,95 +3513,13 @@ export interface operations {
           'text/csv': string
         }
       }
-      /** @description `invalid`: The request is not valid. */
-      400: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'invalid'
-          }
-        }
-      }
-      /** @description `unauthorized`: A valid API key is needed. */
-      401: {
-        headers: {
-          'WWW-Authenticate': components['headers']['WWW-Authenticate']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unauthorized'
-          }
-        }
-      }
-      /** @description `forbidden`: This key may not do that. */
-      403: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'forbidden'
-          }
-        }
-      }
-      /** @description `not_found`: There is nothing here. */
-      404: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'not_found'
-          }
-        }
-      }
-      /** @description `rate_limited`: Too many requests. */
-      429: {
-        headers: {
-          RateLimit: components['headers']['RateLimit']
-          'RateLimit-Policy': components['headers']['RateLimit-Policy']
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'rate_limited'
-          }
-        }
-      }
-      /** @description `internal`: Something went wrong. */
-      500: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'internal'
-          }
-        }
-      }
-      /** @description `unavailable`: Temporarily unavailable. */
-      503: {
-        headers: {
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unavailable'
-          }
-        }
-      }
+      400: components['responses']['Invalid']
+      401: components['responses']['Unauthorized']
+      403: components['responses']['Forbidden']
+      404: components['responses']['NotFound']
+      429: components['responses']['RateLimited']
+      500: components['responses']['Internal']
+      503: components['responses']['Unavailable']
     }
   }
   listMembers: {
@@ -5684,83 +3543,12 @@ export interface operations {
           'application/json': components['schemas']['Members']
         }
       }
-      /** @description `invalid`: The request is not valid. */
-      400: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'invalid'
-          }
-        }
-      }
-      /** @description `unauthorized`: A valid API key is needed. */
-      401: {
-        headers: {
-          'WWW-Authenticate': components['headers']['WWW-Authenticate']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unauthorized'
-          }
-        }
-      }
-      /** @description `forbidden`: This key may not do that. */
-      403: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'forbidden'
-          }
-        }
-      }
-      /** @description `rate_limited`: Too many requests. */
-      429: {
-        headers: {
-          RateLimit: components['headers']['RateLimit']
-          'RateLimit-Policy': components['headers']['RateLimit-Policy']
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'rate_limited'
-          }
-        }
-      }
-      /** @description `internal`: Something went wrong. */
-      500: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'internal'
-          }
-        }
-      }
-      /** @description `unavailable`: Temporarily unavailable. */
-      503: {
-        headers: {
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unavailable'
-          }
-        }
-      }
+      400: components['responses']['Invalid']
+      401: components['responses']['Unauthorized']
+      403: components['responses']['Forbidden']
+      429: components['responses']['RateLimited']
+      500: components['responses']['Internal']
+      503: components['responses']['Unavailable']
     }
   }
   createMember: {
@@ -5792,119 +3580,15 @@ export interface operations {
           'application/json': components['schemas']['MemberOnce']
         }
       }
-      /** @description `invalid`: The request is not valid. */
-      400: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'invalid'
-          }
-        }
-      }
-      /** @description `unauthorized`: A valid API key is needed. */
-      401: {
-        headers: {
-          'WWW-Authenticate': components['headers']['WWW-Authenticate']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unauthorized'
-          }
-        }
-      }
-      /** @description `forbidden`: This key may not do that. */
-      403: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'forbidden'
-          }
-        }
-      }
-      /** @description `not_found`: There is nothing here. */
-      404: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'not_found'
-          }
-        }
-      }
-      /** @description `conflict`: This clashes with what exists. */
-      409: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'conflict'
-          }
-        }
-      }
-      /** @description `too_large`: The request is too large. */
-      413: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'too_large'
-          }
-        }
-      }
-      /** @description `rate_limited`: Too many requests. */
-      429: {
-        headers: {
-          RateLimit: components['headers']['RateLimit']
-          'RateLimit-Policy': components['headers']['RateLimit-Policy']
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'rate_limited'
-          }
-        }
-      }
-      /** @description `internal`: Something went wrong. */
-      500: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'internal'
-          }
-        }
-      }
-      /** @description `unavailable`: Temporarily unavailable. */
-      503: {
-        headers: {
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unavailable'
-          }
-        }
-      }
+      400: components['responses']['Invalid']
+      401: components['responses']['Unauthorized']
+      403: components['responses']['Forbidden']
+      404: components['responses']['NotFound']
+      409: components['responses']['Conflict']
+      413: components['responses']['TooLarge']
+      429: components['responses']['RateLimited']
+      500: components['responses']['Internal']
+      503: components['responses']['Unavailable']
     }
   }
   readMember: {
@@ -5928,95 +3612,13 @@ export interface operations {
           'application/json': components['schemas']['Member']
         }
       }
-      /** @description `invalid`: The request is not valid. */
-      400: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'invalid'
-          }
-        }
-      }
-      /** @description `unauthorized`: A valid API key is needed. */
-      401: {
-        headers: {
-          'WWW-Authenticate': components['headers']['WWW-Authenticate']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unauthorized'
-          }
-        }
-      }
-      /** @description `forbidden`: This key may not do that. */
-      403: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'forbidden'
-          }
-        }
-      }
-      /** @description `not_found`: There is nothing here. */
-      404: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'not_found'
-          }
-        }
-      }
-      /** @description `rate_limited`: Too many requests. */
-      429: {
-        headers: {
-          RateLimit: components['headers']['RateLimit']
-          'RateLimit-Policy': components['headers']['RateLimit-Policy']
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'rate_limited'
-          }
-        }
-      }
-      /** @description `internal`: Something went wrong. */
-      500: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'internal'
-          }
-        }
-      }
-      /** @description `unavailable`: Temporarily unavailable. */
-      503: {
-        headers: {
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unavailable'
-          }
-        }
-      }
+      400: components['responses']['Invalid']
+      401: components['responses']['Unauthorized']
+      403: components['responses']['Forbidden']
+      404: components['responses']['NotFound']
+      429: components['responses']['RateLimited']
+      500: components['responses']['Internal']
+      503: components['responses']['Unavailable']
     }
   }
   deleteMember: {
@@ -6038,95 +3640,13 @@ export interface operations {
         }
         content?: never
       }
-      /** @description `invalid`: The request is not valid. */
-      400: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'invalid'
-          }
-        }
-      }
-      /** @description `unauthorized`: A valid API key is needed. */
-      401: {
-        headers: {
-          'WWW-Authenticate': components['headers']['WWW-Authenticate']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unauthorized'
-          }
-        }
-      }
-      /** @description `forbidden`: This key may not do that. */
-      403: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'forbidden'
-          }
-        }
-      }
-      /** @description `not_found`: There is nothing here. */
-      404: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'not_found'
-          }
-        }
-      }
-      /** @description `rate_limited`: Too many requests. */
-      429: {
-        headers: {
-          RateLimit: components['headers']['RateLimit']
-          'RateLimit-Policy': components['headers']['RateLimit-Policy']
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'rate_limited'
-          }
-        }
-      }
-      /** @description `internal`: Something went wrong. */
-      500: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'internal'
-          }
-        }
-      }
-      /** @description `unavailable`: Temporarily unavailable. */
-      503: {
-        headers: {
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unavailable'
-          }
-        }
-      }
+      400: components['responses']['Invalid']
+      401: components['responses']['Unauthorized']
+      403: components['responses']['Forbidden']
+      404: components['responses']['NotFound']
+      429: components['responses']['RateLimited']
+      500: components['responses']['Internal']
+      503: components['responses']['Unavailable']
     }
   }
   changeMember: {
@@ -6165,119 +3685,15 @@ export interface operations {
           'application/json': components['schemas']['Member']
         }
       }
-      /** @description `invalid`: The request is not valid. */
-      400: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'invalid'
-          }
-        }
-      }
-      /** @description `unauthorized`: A valid API key is needed. */
-      401: {
-        headers: {
-          'WWW-Authenticate': components['headers']['WWW-Authenticate']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unauthorized'
-          }
-        }
-      }
-      /** @description `forbidden`: This key may not do that. */
-      403: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'forbidden'
-          }
-        }
-      }
-      /** @description `not_found`: There is nothing here. */
-      404: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'not_found'
-          }
-        }
-      }
-      /** @description `conflict`: This clashes with what exists. */
-      409: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'conflict'
-          }
-        }
-      }
-      /** @description `too_large`: The request is too large. */
-      413: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'too_large'
-          }
-        }
-      }
-      /** @description `rate_limited`: Too many requests. */
-      429: {
-        headers: {
-          RateLimit: components['headers']['RateLimit']
-          'RateLimit-Policy': components['headers']['RateLimit-Policy']
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'rate_limited'
-          }
-        }
-      }
-      /** @description `internal`: Something went wrong. */
-      500: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'internal'
-          }
-        }
-      }
-      /** @description `unavailable`: Temporarily unavailable. */
-      503: {
-        headers: {
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unavailable'
-          }
-        }
-      }
+      400: components['responses']['Invalid']
+      401: components['responses']['Unauthorized']
+      403: components['responses']['Forbidden']
+      404: components['responses']['NotFound']
+      409: components['responses']['Conflict']
+      413: components['responses']['TooLarge']
+      429: components['responses']['RateLimited']
+      500: components['responses']['Internal']
+      503: components['responses']['Unavailable']
     }
   }
   inviteMember: {
@@ -6301,107 +3717,14 @@ export interface operations {
           'application/json': components['schemas']['LinkOnce']
         }
       }
-      /** @description `invalid`: The request is not valid. */
-      400: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'invalid'
-          }
-        }
-      }
-      /** @description `unauthorized`: A valid API key is needed. */
-      401: {
-        headers: {
-          'WWW-Authenticate': components['headers']['WWW-Authenticate']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unauthorized'
-          }
-        }
-      }
-      /** @description `forbidden`: This key may not do that. */
-      403: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'forbidden'
-          }
-        }
-      }
-      /** @description `not_found`: There is nothing here. */
-      404: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'not_found'
-          }
-        }
-      }
-      /** @description `conflict`: This clashes with what exists. */
-      409: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'conflict'
-          }
-        }
-      }
-      /** @description `rate_limited`: Too many requests. */
-      429: {
-        headers: {
-          RateLimit: components['headers']['RateLimit']
-          'RateLimit-Policy': components['headers']['RateLimit-Policy']
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'rate_limited'
-          }
-        }
-      }
-      /** @description `internal`: Something went wrong. */
-      500: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'internal'
-          }
-        }
-      }
-      /** @description `unavailable`: Temporarily unavailable. */
-      503: {
-        headers: {
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unavailable'
-          }
-        }
-      }
+      400: components['responses']['Invalid']
+      401: components['responses']['Unauthorized']
+      403: components['responses']['Forbidden']
+      404: components['responses']['NotFound']
+      409: components['responses']['Conflict']
+      429: components['responses']['RateLimited']
+      500: components['responses']['Internal']
+      503: components['responses']['Unavailable']
     }
   }
   syncQuotas: {
@@ -6422,83 +3745,12 @@ export interface operations {
           'application/json': components['schemas']['QuotaSyncs']
         }
       }
-      /** @description `invalid`: The request is not valid. */
-      400: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'invalid'
-          }
-        }
-      }
-      /** @description `unauthorized`: A valid API key is needed. */
-      401: {
-        headers: {
-          'WWW-Authenticate': components['headers']['WWW-Authenticate']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unauthorized'
-          }
-        }
-      }
-      /** @description `forbidden`: This key may not do that. */
-      403: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'forbidden'
-          }
-        }
-      }
-      /** @description `rate_limited`: Too many requests. */
-      429: {
-        headers: {
-          RateLimit: components['headers']['RateLimit']
-          'RateLimit-Policy': components['headers']['RateLimit-Policy']
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'rate_limited'
-          }
-        }
-      }
-      /** @description `internal`: Something went wrong. */
-      500: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'internal'
-          }
-        }
-      }
-      /** @description `unavailable`: Temporarily unavailable. */
-      503: {
-        headers: {
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unavailable'
-          }
-        }
-      }
+      400: components['responses']['Invalid']
+      401: components['responses']['Unauthorized']
+      403: components['responses']['Forbidden']
+      429: components['responses']['RateLimited']
+      500: components['responses']['Internal']
+      503: components['responses']['Unavailable']
     }
   }
   readSession: {
@@ -6519,83 +3771,12 @@ export interface operations {
           'application/json': components['schemas']['Session']
         }
       }
-      /** @description `invalid`: The request is not valid. */
-      400: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'invalid'
-          }
-        }
-      }
-      /** @description `unauthorized`: A valid API key is needed. */
-      401: {
-        headers: {
-          'WWW-Authenticate': components['headers']['WWW-Authenticate']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unauthorized'
-          }
-        }
-      }
-      /** @description `not_found`: There is nothing here. */
-      404: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'not_found'
-          }
-        }
-      }
-      /** @description `rate_limited`: Too many requests. */
-      429: {
-        headers: {
-          RateLimit: components['headers']['RateLimit']
-          'RateLimit-Policy': components['headers']['RateLimit-Policy']
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'rate_limited'
-          }
-        }
-      }
-      /** @description `internal`: Something went wrong. */
-      500: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'internal'
-          }
-        }
-      }
-      /** @description `unavailable`: Temporarily unavailable. */
-      503: {
-        headers: {
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unavailable'
-          }
-        }
-      }
+      400: components['responses']['Invalid']
+      401: components['responses']['Unauthorized']
+      404: components['responses']['NotFound']
+      429: components['responses']['RateLimited']
+      500: components['responses']['Internal']
+      503: components['responses']['Unavailable']
     }
   }
   signIn: {
@@ -6626,95 +3807,13 @@ export interface operations {
           'application/json': components['schemas']['Session']
         }
       }
-      /** @description `invalid`: The request is not valid. */
-      400: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'invalid'
-          }
-        }
-      }
-      /** @description `unauthorized`: A valid API key is needed. */
-      401: {
-        headers: {
-          'WWW-Authenticate': components['headers']['WWW-Authenticate']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unauthorized'
-          }
-        }
-      }
-      /** @description `forbidden`: This key may not do that. */
-      403: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'forbidden'
-          }
-        }
-      }
-      /** @description `too_large`: The request is too large. */
-      413: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'too_large'
-          }
-        }
-      }
-      /** @description `rate_limited`: Too many requests. */
-      429: {
-        headers: {
-          RateLimit: components['headers']['RateLimit']
-          'RateLimit-Policy': components['headers']['RateLimit-Policy']
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'rate_limited'
-          }
-        }
-      }
-      /** @description `internal`: Something went wrong. */
-      500: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'internal'
-          }
-        }
-      }
-      /** @description `unavailable`: Temporarily unavailable. */
-      503: {
-        headers: {
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unavailable'
-          }
-        }
-      }
+      400: components['responses']['Invalid']
+      401: components['responses']['Unauthorized']
+      403: components['responses']['Forbidden']
+      413: components['responses']['TooLarge']
+      429: components['responses']['RateLimited']
+      500: components['responses']['Internal']
+      503: components['responses']['Unavailable']
     }
   }
   signOut: {
@@ -6734,95 +3833,13 @@ export interface operations {
         }
         content?: never
       }
-      /** @description `invalid`: The request is not valid. */
-      400: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'invalid'
-          }
-        }
-      }
-      /** @description `unauthorized`: A valid API key is needed. */
-      401: {
-        headers: {
-          'WWW-Authenticate': components['headers']['WWW-Authenticate']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unauthorized'
-          }
-        }
-      }
-      /** @description `forbidden`: This key may not do that. */
-      403: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'forbidden'
-          }
-        }
-      }
-      /** @description `not_found`: There is nothing here. */
-      404: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'not_found'
-          }
-        }
-      }
-      /** @description `rate_limited`: Too many requests. */
-      429: {
-        headers: {
-          RateLimit: components['headers']['RateLimit']
-          'RateLimit-Policy': components['headers']['RateLimit-Policy']
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'rate_limited'
-          }
-        }
-      }
-      /** @description `internal`: Something went wrong. */
-      500: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'internal'
-          }
-        }
-      }
-      /** @description `unavailable`: Temporarily unavailable. */
-      503: {
-        headers: {
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unavailable'
-          }
-        }
-      }
+      400: components['responses']['Invalid']
+      401: components['responses']['Unauthorized']
+      403: components['responses']['Forbidden']
+      404: components['responses']['NotFound']
+      429: components['responses']['RateLimited']
+      500: components['responses']['Internal']
+      503: components['responses']['Unavailable']
     }
   }
   listSessions: {
@@ -6843,71 +3860,11 @@ export interface operations {
           'application/json': components['schemas']['Sessions']
         }
       }
-      /** @description `invalid`: The request is not valid. */
-      400: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'invalid'
-          }
-        }
-      }
-      /** @description `unauthorized`: A valid API key is needed. */
-      401: {
-        headers: {
-          'WWW-Authenticate': components['headers']['WWW-Authenticate']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unauthorized'
-          }
-        }
-      }
-      /** @description `rate_limited`: Too many requests. */
-      429: {
-        headers: {
-          RateLimit: components['headers']['RateLimit']
-          'RateLimit-Policy': components['headers']['RateLimit-Policy']
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'rate_limited'
-          }
-        }
-      }
-      /** @description `internal`: Something went wrong. */
-      500: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'internal'
-          }
-        }
-      }
-      /** @description `unavailable`: Temporarily unavailable. */
-      503: {
-        headers: {
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unavailable'
-          }
-        }
-      }
+      400: components['responses']['Invalid']
+      401: components['responses']['Unauthorized']
+      429: components['responses']['RateLimited']
+      500: components['responses']['Internal']
+      503: components['responses']['Unavailable']
     }
   }
   endSessions: {
@@ -6926,83 +3883,12 @@ export interface operations {
         }
         content?: never
       }
-      /** @description `invalid`: The request is not valid. */
-      400: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'invalid'
-          }
-        }
-      }
-      /** @description `unauthorized`: A valid API key is needed. */
-      401: {
-        headers: {
-          'WWW-Authenticate': components['headers']['WWW-Authenticate']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unauthorized'
-          }
-        }
-      }
-      /** @description `forbidden`: This key may not do that. */
-      403: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'forbidden'
-          }
-        }
-      }
-      /** @description `rate_limited`: Too many requests. */
-      429: {
-        headers: {
-          RateLimit: components['headers']['RateLimit']
-          'RateLimit-Policy': components['headers']['RateLimit-Policy']
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'rate_limited'
-          }
-        }
-      }
-      /** @description `internal`: Something went wrong. */
-      500: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'internal'
-          }
-        }
-      }
-      /** @description `unavailable`: Temporarily unavailable. */
-      503: {
-        headers: {
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unavailable'
-          }
-        }
-      }
+      400: components['responses']['Invalid']
+      401: components['responses']['Unauthorized']
+      403: components['responses']['Forbidden']
+      429: components['responses']['RateLimited']
+      500: components['responses']['Internal']
+      503: components['responses']['Unavailable']
     }
   }
   endSession: {
@@ -7024,95 +3910,13 @@ export interface operations {
         }
         content?: never
       }
-      /** @description `invalid`: The request is not valid. */
-      400: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'invalid'
-          }
-        }
-      }
-      /** @description `unauthorized`: A valid API key is needed. */
-      401: {
-        headers: {
-          'WWW-Authenticate': components['headers']['WWW-Authenticate']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unauthorized'
-          }
-        }
-      }
-      /** @description `forbidden`: This key may not do that. */
-      403: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'forbidden'
-          }
-        }
-      }
-      /** @description `not_found`: There is nothing here. */
-      404: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'not_found'
-          }
-        }
-      }
-      /** @description `rate_limited`: Too many requests. */
-      429: {
-        headers: {
-          RateLimit: components['headers']['RateLimit']
-          'RateLimit-Policy': components['headers']['RateLimit-Policy']
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'rate_limited'
-          }
-        }
-      }
-      /** @description `internal`: Something went wrong. */
-      500: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'internal'
-          }
-        }
-      }
-      /** @description `unavailable`: Temporarily unavailable. */
-      503: {
-        headers: {
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unavailable'
-          }
-        }
-      }
+      400: components['responses']['Invalid']
+      401: components['responses']['Unauthorized']
+      403: components['responses']['Forbidden']
+      404: components['responses']['NotFound']
+      429: components['responses']['RateLimited']
+      500: components['responses']['Internal']
+      503: components['responses']['Unavailable']
     }
   }
   readSignIn: {
@@ -7133,71 +3937,11 @@ export interface operations {
           'application/json': components['schemas']['SignInWays']
         }
       }
-      /** @description `invalid`: The request is not valid. */
-      400: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'invalid'
-          }
-        }
-      }
-      /** @description `unauthorized`: A valid API key is needed. */
-      401: {
-        headers: {
-          'WWW-Authenticate': components['headers']['WWW-Authenticate']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unauthorized'
-          }
-        }
-      }
-      /** @description `rate_limited`: Too many requests. */
-      429: {
-        headers: {
-          RateLimit: components['headers']['RateLimit']
-          'RateLimit-Policy': components['headers']['RateLimit-Policy']
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'rate_limited'
-          }
-        }
-      }
-      /** @description `internal`: Something went wrong. */
-      500: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'internal'
-          }
-        }
-      }
-      /** @description `unavailable`: Temporarily unavailable. */
-      503: {
-        headers: {
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unavailable'
-          }
-        }
-      }
+      400: components['responses']['Invalid']
+      401: components['responses']['Unauthorized']
+      429: components['responses']['RateLimited']
+      500: components['responses']['Internal']
+      503: components['responses']['Unavailable']
     }
   }
   createSignInLink: {
@@ -7218,83 +3962,12 @@ export interface operations {
           'application/json': components['schemas']['LinkOnce']
         }
       }
-      /** @description `invalid`: The request is not valid. */
-      400: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'invalid'
-          }
-        }
-      }
-      /** @description `unauthorized`: A valid API key is needed. */
-      401: {
-        headers: {
-          'WWW-Authenticate': components['headers']['WWW-Authenticate']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unauthorized'
-          }
-        }
-      }
-      /** @description `forbidden`: This key may not do that. */
-      403: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'forbidden'
-          }
-        }
-      }
-      /** @description `rate_limited`: Too many requests. */
-      429: {
-        headers: {
-          RateLimit: components['headers']['RateLimit']
-          'RateLimit-Policy': components['headers']['RateLimit-Policy']
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'rate_limited'
-          }
-        }
-      }
-      /** @description `internal`: Something went wrong. */
-      500: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'internal'
-          }
-        }
-      }
-      /** @description `unavailable`: Temporarily unavailable. */
-      503: {
-        headers: {
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unavailable'
-          }
-        }
-      }
+      400: components['responses']['Invalid']
+      401: components['responses']['Unauthorized']
+      403: components['responses']['Forbidden']
+      429: components['responses']['RateLimited']
+      500: components['responses']['Internal']
+      503: components['responses']['Unavailable']
     }
   }
   readStats: {
@@ -7342,83 +4015,12 @@ export interface operations {
           'text/csv': string
         }
       }
-      /** @description `invalid`: The request is not valid. */
-      400: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'invalid'
-          }
-        }
-      }
-      /** @description `unauthorized`: A valid API key is needed. */
-      401: {
-        headers: {
-          'WWW-Authenticate': components['headers']['WWW-Authenticate']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unauthorized'
-          }
-        }
-      }
-      /** @description `forbidden`: This key may not do that. */
-      403: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'forbidden'
-          }
-        }
-      }
-      /** @description `rate_limited`: Too many requests. */
-      429: {
-        headers: {
-          RateLimit: components['headers']['RateLimit']
-          'RateLimit-Policy': components['headers']['RateLimit-Policy']
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'rate_limited'
-          }
-        }
-      }
-      /** @description `internal`: Something went wrong. */
-      500: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'internal'
-          }
-        }
-      }
-      /** @description `unavailable`: Temporarily unavailable. */
-      503: {
-        headers: {
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unavailable'
-          }
-        }
-      }
+      400: components['responses']['Invalid']
+      401: components['responses']['Unauthorized']
+      403: components['responses']['Forbidden']
+      429: components['responses']['RateLimited']
+      500: components['responses']['Internal']
+      503: components['responses']['Unavailable']
     }
   }
   readSystem: {
@@ -7439,83 +4041,12 @@ export interface operations {
           'application/json': components['schemas']['System']
         }
       }
-      /** @description `invalid`: The request is not valid. */
-      400: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'invalid'
-          }
-        }
-      }
-      /** @description `unauthorized`: A valid API key is needed. */
-      401: {
-        headers: {
-          'WWW-Authenticate': components['headers']['WWW-Authenticate']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unauthorized'
-          }
-        }
-      }
-      /** @description `forbidden`: This key may not do that. */
-      403: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'forbidden'
-          }
-        }
-      }
-      /** @description `rate_limited`: Too many requests. */
-      429: {
-        headers: {
-          RateLimit: components['headers']['RateLimit']
-          'RateLimit-Policy': components['headers']['RateLimit-Policy']
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'rate_limited'
-          }
-        }
-      }
-      /** @description `internal`: Something went wrong. */
-      500: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'internal'
-          }
-        }
-      }
-      /** @description `unavailable`: Temporarily unavailable. */
-      503: {
-        headers: {
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unavailable'
-          }
-        }
-      }
+      400: components['responses']['Invalid']
+      401: components['responses']['Unauthorized']
+      403: components['responses']['Forbidden']
+      429: components['responses']['RateLimited']
+      500: components['responses']['Internal']
+      503: components['responses']['Unavailable']
     }
   }
   listTags: {
@@ -7543,83 +4074,12 @@ export interface operations {
           'application/json': components['schemas']['TagPage']
         }
       }
-      /** @description `invalid`: The request is not valid. */
-      400: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'invalid'
-          }
-        }
-      }
-      /** @description `unauthorized`: A valid API key is needed. */
-      401: {
-        headers: {
-          'WWW-Authenticate': components['headers']['WWW-Authenticate']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unauthorized'
-          }
-        }
-      }
-      /** @description `forbidden`: This key may not do that. */
-      403: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'forbidden'
-          }
-        }
-      }
-      /** @description `rate_limited`: Too many requests. */
-      429: {
-        headers: {
-          RateLimit: components['headers']['RateLimit']
-          'RateLimit-Policy': components['headers']['RateLimit-Policy']
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'rate_limited'
-          }
-        }
-      }
-      /** @description `internal`: Something went wrong. */
-      500: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'internal'
-          }
-        }
-      }
-      /** @description `unavailable`: Temporarily unavailable. */
-      503: {
-        headers: {
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unavailable'
-          }
-        }
-      }
+      400: components['responses']['Invalid']
+      401: components['responses']['Unauthorized']
+      403: components['responses']['Forbidden']
+      429: components['responses']['RateLimited']
+      500: components['responses']['Internal']
+      503: components['responses']['Unavailable']
     }
   }
   deleteTag: {
@@ -7644,95 +4104,13 @@ export interface operations {
         }
         content?: never
       }
-      /** @description `invalid`: The request is not valid. */
-      400: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'invalid'
-          }
-        }
-      }
-      /** @description `unauthorized`: A valid API key is needed. */
-      401: {
-        headers: {
-          'WWW-Authenticate': components['headers']['WWW-Authenticate']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unauthorized'
-          }
-        }
-      }
-      /** @description `forbidden`: This key may not do that. */
-      403: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'forbidden'
-          }
-        }
-      }
-      /** @description `not_found`: There is nothing here. */
-      404: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'not_found'
-          }
-        }
-      }
-      /** @description `rate_limited`: Too many requests. */
-      429: {
-        headers: {
-          RateLimit: components['headers']['RateLimit']
-          'RateLimit-Policy': components['headers']['RateLimit-Policy']
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'rate_limited'
-          }
-        }
-      }
-      /** @description `internal`: Something went wrong. */
-      500: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'internal'
-          }
-        }
-      }
-      /** @description `unavailable`: Temporarily unavailable. */
-      503: {
-        headers: {
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unavailable'
-          }
-        }
-      }
+      400: components['responses']['Invalid']
+      401: components['responses']['Unauthorized']
+      403: components['responses']['Forbidden']
+      404: components['responses']['NotFound']
+      429: components['responses']['RateLimited']
+      500: components['responses']['Internal']
+      503: components['responses']['Unavailable']
     }
   }
   renameTag: {
@@ -7774,107 +4152,14 @@ export interface operations {
           'application/json': components['schemas']['Tag']
         }
       }
-      /** @description `invalid`: The request is not valid. */
-      400: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'invalid'
-          }
-        }
-      }
-      /** @description `unauthorized`: A valid API key is needed. */
-      401: {
-        headers: {
-          'WWW-Authenticate': components['headers']['WWW-Authenticate']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unauthorized'
-          }
-        }
-      }
-      /** @description `forbidden`: This key may not do that. */
-      403: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'forbidden'
-          }
-        }
-      }
-      /** @description `not_found`: There is nothing here. */
-      404: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'not_found'
-          }
-        }
-      }
-      /** @description `too_large`: The request is too large. */
-      413: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'too_large'
-          }
-        }
-      }
-      /** @description `rate_limited`: Too many requests. */
-      429: {
-        headers: {
-          RateLimit: components['headers']['RateLimit']
-          'RateLimit-Policy': components['headers']['RateLimit-Policy']
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'rate_limited'
-          }
-        }
-      }
-      /** @description `internal`: Something went wrong. */
-      500: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'internal'
-          }
-        }
-      }
-      /** @description `unavailable`: Temporarily unavailable. */
-      503: {
-        headers: {
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unavailable'
-          }
-        }
-      }
+      400: components['responses']['Invalid']
+      401: components['responses']['Unauthorized']
+      403: components['responses']['Forbidden']
+      404: components['responses']['NotFound']
+      413: components['responses']['TooLarge']
+      429: components['responses']['RateLimited']
+      500: components['responses']['Internal']
+      503: components['responses']['Unavailable']
     }
   }
   readTagStats: {
@@ -7925,95 +4210,13 @@ export interface operations {
           'text/csv': string
         }
       }
-      /** @description `invalid`: The request is not valid. */
-      400: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'invalid'
-          }
-        }
-      }
-      /** @description `unauthorized`: A valid API key is needed. */
-      401: {
-        headers: {
-          'WWW-Authenticate': components['headers']['WWW-Authenticate']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unauthorized'
-          }
-        }
-      }
-      /** @description `forbidden`: This key may not do that. */
-      403: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'forbidden'
-          }
-        }
-      }
-      /** @description `not_found`: There is nothing here. */
-      404: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'not_found'
-          }
-        }
-      }
-      /** @description `rate_limited`: Too many requests. */
-      429: {
-        headers: {
-          RateLimit: components['headers']['RateLimit']
-          'RateLimit-Policy': components['headers']['RateLimit-Policy']
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'rate_limited'
-          }
-        }
-      }
-      /** @description `internal`: Something went wrong. */
-      500: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'internal'
-          }
-        }
-      }
-      /** @description `unavailable`: Temporarily unavailable. */
-      503: {
-        headers: {
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unavailable'
-          }
-        }
-      }
+      400: components['responses']['Invalid']
+      401: components['responses']['Unauthorized']
+      403: components['responses']['Forbidden']
+      404: components['responses']['NotFound']
+      429: components['responses']['RateLimited']
+      500: components['responses']['Internal']
+      503: components['responses']['Unavailable']
     }
   }
   listTenants: {
@@ -8039,83 +4242,12 @@ export interface operations {
           'application/json': components['schemas']['TenantPage']
         }
       }
-      /** @description `invalid`: The request is not valid. */
-      400: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'invalid'
-          }
-        }
-      }
-      /** @description `unauthorized`: A valid API key is needed. */
-      401: {
-        headers: {
-          'WWW-Authenticate': components['headers']['WWW-Authenticate']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unauthorized'
-          }
-        }
-      }
-      /** @description `forbidden`: This key may not do that. */
-      403: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'forbidden'
-          }
-        }
-      }
-      /** @description `rate_limited`: Too many requests. */
-      429: {
-        headers: {
-          RateLimit: components['headers']['RateLimit']
-          'RateLimit-Policy': components['headers']['RateLimit-Policy']
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'rate_limited'
-          }
-        }
-      }
-      /** @description `internal`: Something went wrong. */
-      500: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'internal'
-          }
-        }
-      }
-      /** @description `unavailable`: Temporarily unavailable. */
-      503: {
-        headers: {
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unavailable'
-          }
-        }
-      }
+      400: components['responses']['Invalid']
+      401: components['responses']['Unauthorized']
+      403: components['responses']['Forbidden']
+      429: components['responses']['RateLimited']
+      500: components['responses']['Internal']
+      503: components['responses']['Unavailable']
     }
   }
   createTenant: {
@@ -8148,107 +4280,14 @@ export interface operations {
           'application/json': components['schemas']['Tenant']
         }
       }
-      /** @description `invalid`: The request is not valid. */
-      400: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'invalid'
-          }
-        }
-      }
-      /** @description `unauthorized`: A valid API key is needed. */
-      401: {
-        headers: {
-          'WWW-Authenticate': components['headers']['WWW-Authenticate']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unauthorized'
-          }
-        }
-      }
-      /** @description `forbidden`: This key may not do that. */
-      403: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'forbidden'
-          }
-        }
-      }
-      /** @description `conflict`: This clashes with what exists. */
-      409: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'conflict'
-          }
-        }
-      }
-      /** @description `too_large`: The request is too large. */
-      413: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'too_large'
-          }
-        }
-      }
-      /** @description `rate_limited`: Too many requests. */
-      429: {
-        headers: {
-          RateLimit: components['headers']['RateLimit']
-          'RateLimit-Policy': components['headers']['RateLimit-Policy']
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'rate_limited'
-          }
-        }
-      }
-      /** @description `internal`: Something went wrong. */
-      500: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'internal'
-          }
-        }
-      }
-      /** @description `unavailable`: Temporarily unavailable. */
-      503: {
-        headers: {
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unavailable'
-          }
-        }
-      }
+      400: components['responses']['Invalid']
+      401: components['responses']['Unauthorized']
+      403: components['responses']['Forbidden']
+      409: components['responses']['Conflict']
+      413: components['responses']['TooLarge']
+      429: components['responses']['RateLimited']
+      500: components['responses']['Internal']
+      503: components['responses']['Unavailable']
     }
   }
   readTenant: {
@@ -8272,95 +4311,13 @@ export interface operations {
           'application/json': components['schemas']['Tenant']
         }
       }
-      /** @description `invalid`: The request is not valid. */
-      400: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'invalid'
-          }
-        }
-      }
-      /** @description `unauthorized`: A valid API key is needed. */
-      401: {
-        headers: {
-          'WWW-Authenticate': components['headers']['WWW-Authenticate']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unauthorized'
-          }
-        }
-      }
-      /** @description `forbidden`: This key may not do that. */
-      403: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'forbidden'
-          }
-        }
-      }
-      /** @description `not_found`: There is nothing here. */
-      404: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'not_found'
-          }
-        }
-      }
-      /** @description `rate_limited`: Too many requests. */
-      429: {
-        headers: {
-          RateLimit: components['headers']['RateLimit']
-          'RateLimit-Policy': components['headers']['RateLimit-Policy']
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'rate_limited'
-          }
-        }
-      }
-      /** @description `internal`: Something went wrong. */
-      500: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'internal'
-          }
-        }
-      }
-      /** @description `unavailable`: Temporarily unavailable. */
-      503: {
-        headers: {
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unavailable'
-          }
-        }
-      }
+      400: components['responses']['Invalid']
+      401: components['responses']['Unauthorized']
+      403: components['responses']['Forbidden']
+      404: components['responses']['NotFound']
+      429: components['responses']['RateLimited']
+      500: components['responses']['Internal']
+      503: components['responses']['Unavailable']
     }
   }
   deleteTenant: {
@@ -8382,107 +4339,14 @@ export interface operations {
         }
         content?: never
       }
-      /** @description `invalid`: The request is not valid. */
-      400: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'invalid'
-          }
-        }
-      }
-      /** @description `unauthorized`: A valid API key is needed. */
-      401: {
-        headers: {
-          'WWW-Authenticate': components['headers']['WWW-Authenticate']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unauthorized'
-          }
-        }
-      }
-      /** @description `forbidden`: This key may not do that. */
-      403: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'forbidden'
-          }
-        }
-      }
-      /** @description `not_found`: There is nothing here. */
-      404: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'not_found'
-          }
-        }
-      }
-      /** @description `conflict`: This clashes with what exists. */
-      409: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'conflict'
-          }
-        }
-      }
-      /** @description `rate_limited`: Too many requests. */
-      429: {
-        headers: {
-          RateLimit: components['headers']['RateLimit']
-          'RateLimit-Policy': components['headers']['RateLimit-Policy']
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'rate_limited'
-          }
-        }
-      }
-      /** @description `internal`: Something went wrong. */
-      500: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'internal'
-          }
-        }
-      }
-      /** @description `unavailable`: Temporarily unavailable. */
-      503: {
-        headers: {
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unavailable'
-          }
-        }
-      }
+      400: components['responses']['Invalid']
+      401: components['responses']['Unauthorized']
+      403: components['responses']['Forbidden']
+      404: components['responses']['NotFound']
+      409: components['responses']['Conflict']
+      429: components['responses']['RateLimited']
+      500: components['responses']['Internal']
+      503: components['responses']['Unavailable']
     }
   }
   changeTenant: {
@@ -8521,119 +4385,15 @@ export interface operations {
           'application/json': components['schemas']['Tenant']
         }
       }
-      /** @description `invalid`: The request is not valid. */
-      400: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'invalid'
-          }
-        }
-      }
-      /** @description `unauthorized`: A valid API key is needed. */
-      401: {
-        headers: {
-          'WWW-Authenticate': components['headers']['WWW-Authenticate']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unauthorized'
-          }
-        }
-      }
-      /** @description `forbidden`: This key may not do that. */
-      403: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'forbidden'
-          }
-        }
-      }
-      /** @description `not_found`: There is nothing here. */
-      404: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'not_found'
-          }
-        }
-      }
-      /** @description `conflict`: This clashes with what exists. */
-      409: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'conflict'
-          }
-        }
-      }
-      /** @description `too_large`: The request is too large. */
-      413: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'too_large'
-          }
-        }
-      }
-      /** @description `rate_limited`: Too many requests. */
-      429: {
-        headers: {
-          RateLimit: components['headers']['RateLimit']
-          'RateLimit-Policy': components['headers']['RateLimit-Policy']
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'rate_limited'
-          }
-        }
-      }
-      /** @description `internal`: Something went wrong. */
-      500: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'internal'
-          }
-        }
-      }
-      /** @description `unavailable`: Temporarily unavailable. */
-      503: {
-        headers: {
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unavailable'
-          }
-        }
-      }
+      400: components['responses']['Invalid']
+      401: components['responses']['Unauthorized']
+      403: components['responses']['Forbidden']
+      404: components['responses']['NotFound']
+      409: components['responses']['Conflict']
+      413: components['responses']['TooLarge']
+      429: components['responses']['RateLimited']
+      500: components['responses']['Internal']
+      503: components['responses']['Unavailable']
     }
   }
   listKeys: {
@@ -8657,95 +4417,13 @@ export interface operations {
           'application/json': components['schemas']['Keys']
         }
       }
-      /** @description `invalid`: The request is not valid. */
-      400: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'invalid'
-          }
-        }
-      }
-      /** @description `unauthorized`: A valid API key is needed. */
-      401: {
-        headers: {
-          'WWW-Authenticate': components['headers']['WWW-Authenticate']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unauthorized'
-          }
-        }
-      }
-      /** @description `forbidden`: This key may not do that. */
-      403: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'forbidden'
-          }
-        }
-      }
-      /** @description `not_found`: There is nothing here. */
-      404: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'not_found'
-          }
-        }
-      }
-      /** @description `rate_limited`: Too many requests. */
-      429: {
-        headers: {
-          RateLimit: components['headers']['RateLimit']
-          'RateLimit-Policy': components['headers']['RateLimit-Policy']
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'rate_limited'
-          }
-        }
-      }
-      /** @description `internal`: Something went wrong. */
-      500: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'internal'
-          }
-        }
-      }
-      /** @description `unavailable`: Temporarily unavailable. */
-      503: {
-        headers: {
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unavailable'
-          }
-        }
-      }
+      400: components['responses']['Invalid']
+      401: components['responses']['Unauthorized']
+      403: components['responses']['Forbidden']
+      404: components['responses']['NotFound']
+      429: components['responses']['RateLimited']
+      500: components['responses']['Internal']
+      503: components['responses']['Unavailable']
     }
   }
   createKey: {
@@ -8779,119 +4457,15 @@ export interface operations {
           'application/json': components['schemas']['KeyOnce']
         }
       }
-      /** @description `invalid`: The request is not valid. */
-      400: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'invalid'
-          }
-        }
-      }
-      /** @description `unauthorized`: A valid API key is needed. */
-      401: {
-        headers: {
-          'WWW-Authenticate': components['headers']['WWW-Authenticate']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unauthorized'
-          }
-        }
-      }
-      /** @description `forbidden`: This key may not do that. */
-      403: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'forbidden'
-          }
-        }
-      }
-      /** @description `not_found`: There is nothing here. */
-      404: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'not_found'
-          }
-        }
-      }
-      /** @description `conflict`: This clashes with what exists. */
-      409: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'conflict'
-          }
-        }
-      }
-      /** @description `too_large`: The request is too large. */
-      413: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'too_large'
-          }
-        }
-      }
-      /** @description `rate_limited`: Too many requests. */
-      429: {
-        headers: {
-          RateLimit: components['headers']['RateLimit']
-          'RateLimit-Policy': components['headers']['RateLimit-Policy']
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'rate_limited'
-          }
-        }
-      }
-      /** @description `internal`: Something went wrong. */
-      500: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'internal'
-          }
-        }
-      }
-      /** @description `unavailable`: Temporarily unavailable. */
-      503: {
-        headers: {
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unavailable'
-          }
-        }
-      }
+      400: components['responses']['Invalid']
+      401: components['responses']['Unauthorized']
+      403: components['responses']['Forbidden']
+      404: components['responses']['NotFound']
+      409: components['responses']['Conflict']
+      413: components['responses']['TooLarge']
+      429: components['responses']['RateLimited']
+      500: components['responses']['Internal']
+      503: components['responses']['Unavailable']
     }
   }
   readKey: {
@@ -8917,95 +4491,13 @@ export interface operations {
           'application/json': components['schemas']['Key']
         }
       }
-      /** @description `invalid`: The request is not valid. */
-      400: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'invalid'
-          }
-        }
-      }
-      /** @description `unauthorized`: A valid API key is needed. */
-      401: {
-        headers: {
-          'WWW-Authenticate': components['headers']['WWW-Authenticate']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unauthorized'
-          }
-        }
-      }
-      /** @description `forbidden`: This key may not do that. */
-      403: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'forbidden'
-          }
-        }
-      }
-      /** @description `not_found`: There is nothing here. */
-      404: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'not_found'
-          }
-        }
-      }
-      /** @description `rate_limited`: Too many requests. */
-      429: {
-        headers: {
-          RateLimit: components['headers']['RateLimit']
-          'RateLimit-Policy': components['headers']['RateLimit-Policy']
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'rate_limited'
-          }
-        }
-      }
-      /** @description `internal`: Something went wrong. */
-      500: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'internal'
-          }
-        }
-      }
-      /** @description `unavailable`: Temporarily unavailable. */
-      503: {
-        headers: {
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unavailable'
-          }
-        }
-      }
+      400: components['responses']['Invalid']
+      401: components['responses']['Unauthorized']
+      403: components['responses']['Forbidden']
+      404: components['responses']['NotFound']
+      429: components['responses']['RateLimited']
+      500: components['responses']['Internal']
+      503: components['responses']['Unavailable']
     }
   }
   revokeKey: {
@@ -9029,107 +4521,14 @@ export interface operations {
         }
         content?: never
       }
-      /** @description `invalid`: The request is not valid. */
-      400: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'invalid'
-          }
-        }
-      }
-      /** @description `unauthorized`: A valid API key is needed. */
-      401: {
-        headers: {
-          'WWW-Authenticate': components['headers']['WWW-Authenticate']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unauthorized'
-          }
-        }
-      }
-      /** @description `forbidden`: This key may not do that. */
-      403: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'forbidden'
-          }
-        }
-      }
-      /** @description `not_found`: There is nothing here. */
-      404: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'not_found'
-          }
-        }
-      }
-      /** @description `conflict`: This clashes with what exists. */
-      409: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'conflict'
-          }
-        }
-      }
-      /** @description `rate_limited`: Too many requests. */
-      429: {
-        headers: {
-          RateLimit: components['headers']['RateLimit']
-          'RateLimit-Policy': components['headers']['RateLimit-Policy']
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'rate_limited'
-          }
-        }
-      }
-      /** @description `internal`: Something went wrong. */
-      500: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'internal'
-          }
-        }
-      }
-      /** @description `unavailable`: Temporarily unavailable. */
-      503: {
-        headers: {
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unavailable'
-          }
-        }
-      }
+      400: components['responses']['Invalid']
+      401: components['responses']['Unauthorized']
+      403: components['responses']['Forbidden']
+      404: components['responses']['NotFound']
+      409: components['responses']['Conflict']
+      429: components['responses']['RateLimited']
+      500: components['responses']['Internal']
+      503: components['responses']['Unavailable']
     }
   }
   readTenantLimits: {
@@ -9153,95 +4552,13 @@ export interface operations {
           'application/json': components['schemas']['Usage']
         }
       }
-      /** @description `invalid`: The request is not valid. */
-      400: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'invalid'
-          }
-        }
-      }
-      /** @description `unauthorized`: A valid API key is needed. */
-      401: {
-        headers: {
-          'WWW-Authenticate': components['headers']['WWW-Authenticate']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unauthorized'
-          }
-        }
-      }
-      /** @description `forbidden`: This key may not do that. */
-      403: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'forbidden'
-          }
-        }
-      }
-      /** @description `not_found`: There is nothing here. */
-      404: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'not_found'
-          }
-        }
-      }
-      /** @description `rate_limited`: Too many requests. */
-      429: {
-        headers: {
-          RateLimit: components['headers']['RateLimit']
-          'RateLimit-Policy': components['headers']['RateLimit-Policy']
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'rate_limited'
-          }
-        }
-      }
-      /** @description `internal`: Something went wrong. */
-      500: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'internal'
-          }
-        }
-      }
-      /** @description `unavailable`: Temporarily unavailable. */
-      503: {
-        headers: {
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unavailable'
-          }
-        }
-      }
+      400: components['responses']['Invalid']
+      401: components['responses']['Unauthorized']
+      403: components['responses']['Forbidden']
+      404: components['responses']['NotFound']
+      429: components['responses']['RateLimited']
+      500: components['responses']['Internal']
+      503: components['responses']['Unavailable']
     }
   }
   syncQuota: {
@@ -9265,95 +4582,13 @@ export interface operations {
           'application/json': components['schemas']['QuotaSync']
         }
       }
-      /** @description `invalid`: The request is not valid. */
-      400: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'invalid'
-          }
-        }
-      }
-      /** @description `unauthorized`: A valid API key is needed. */
-      401: {
-        headers: {
-          'WWW-Authenticate': components['headers']['WWW-Authenticate']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unauthorized'
-          }
-        }
-      }
-      /** @description `forbidden`: This key may not do that. */
-      403: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'forbidden'
-          }
-        }
-      }
-      /** @description `not_found`: There is nothing here. */
-      404: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'not_found'
-          }
-        }
-      }
-      /** @description `rate_limited`: Too many requests. */
-      429: {
-        headers: {
-          RateLimit: components['headers']['RateLimit']
-          'RateLimit-Policy': components['headers']['RateLimit-Policy']
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'rate_limited'
-          }
-        }
-      }
-      /** @description `internal`: Something went wrong. */
-      500: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'internal'
-          }
-        }
-      }
-      /** @description `unavailable`: Temporarily unavailable. */
-      503: {
-        headers: {
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unavailable'
-          }
-        }
-      }
+      400: components['responses']['Invalid']
+      401: components['responses']['Unauthorized']
+      403: components['responses']['Forbidden']
+      404: components['responses']['NotFound']
+      429: components['responses']['RateLimited']
+      500: components['responses']['Internal']
+      503: components['responses']['Unavailable']
     }
   }
   exportVisits: {
@@ -9383,83 +4618,12 @@ export interface operations {
           'application/x-ndjson': string
         }
       }
-      /** @description `invalid`: The request is not valid. */
-      400: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'invalid'
-          }
-        }
-      }
-      /** @description `unauthorized`: A valid API key is needed. */
-      401: {
-        headers: {
-          'WWW-Authenticate': components['headers']['WWW-Authenticate']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unauthorized'
-          }
-        }
-      }
-      /** @description `forbidden`: This key may not do that. */
-      403: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'forbidden'
-          }
-        }
-      }
-      /** @description `rate_limited`: Too many requests. */
-      429: {
-        headers: {
-          RateLimit: components['headers']['RateLimit']
-          'RateLimit-Policy': components['headers']['RateLimit-Policy']
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'rate_limited'
-          }
-        }
-      }
-      /** @description `internal`: Something went wrong. */
-      500: {
-        headers: {
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'internal'
-          }
-        }
-      }
-      /** @description `unavailable`: Temporarily unavailable. */
-      503: {
-        headers: {
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          'application/problem+json': components['schemas']['Problem'] & {
-            /** @enum {unknown} */
-            code?: 'unavailable'
-          }
-        }
-      }
+      400: components['responses']['Invalid']
+      401: components['responses']['Unauthorized']
+      403: components['responses']['Forbidden']
+      429: components['responses']['RateLimited']
+      500: components['responses']['Internal']
+      503: components['responses']['Unavailable']
     }
   }
 }

@@ -80,22 +80,32 @@ const headersNamed = (names: readonly HeaderName[]) => {
   return names.length === 0 ? {} : { headers }
 }
 
-function refusals(operation: Operation): Record<string, ZodOpenApiResponseObject> {
-  const byStatus = Map.groupBy(problemsOf(operation), statusOf)
-  return Object.fromEntries(
-    [...byStatus].map(([status, codes]) => [
-      status,
-      {
-        description: codes.map((code: ErrorCode) => `\`${code}\`: ${titleOf(code)}.`).join(' '),
-        ...headersNamed(problemHeaders[status] ?? []),
-        content: {
-          'application/problem+json': {
-            schema: { allOf: [{ $ref: '#/components/schemas/Problem' }, { properties: { code: { enum: codes } } }] },
-          },
-        },
+const pascal = (code: string) => code.replace(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase())
+
+/** An answer of a status that refuses for the same reasons stands in the description once, whoever gives it. */
+function refusing() {
+  const made = new Map<string, ZodOpenApiResponseObject>()
+  const refusal = (status: number, codes: ErrorCode[]): ZodOpenApiResponseObject => ({
+    id: codes.map(pascal).join('Or'),
+    description: codes.map((code) => `\`${code}\`: ${titleOf(code)}.`).join(' '),
+    ...headersNamed(problemHeaders[status] ?? []),
+    content: {
+      'application/problem+json': {
+        schema: { allOf: [{ $ref: '#/components/schemas/Problem' }, { properties: { code: { enum: codes } } }] },
       },
-    ]),
-  )
+    },
+  })
+  return (operation: Operation): Record<string, ZodOpenApiResponseObject> => {
+    const byStatus = Map.groupBy(problemsOf(operation).toSorted(), statusOf)
+    return Object.fromEntries(
+      [...byStatus].map(([status, codes]) => {
+        const name = codes.join()
+        const answer = made.get(name) ?? refusal(status, codes)
+        made.set(name, answer)
+        return [status, answer]
+      }),
+    )
+  }
 }
 
 const answered = ({ headers = [], schema, lines, stream = [] }: Operation['answer'], what: string) => ({
@@ -112,7 +122,7 @@ const answered = ({ headers = [], schema, lines, stream = [] }: Operation['answe
     : {}),
 })
 
-function described(operation: Operation): ZodOpenApiOperationObject {
+function described(operation: Operation, refusals: ReturnType<typeof refusing>): ZodOpenApiOperationObject {
   const { id, group, needs, summary, about, params, query, headers = [], body, upload, answer } = operation
   const needed = needs === 'nothing' ? 'Needs no key.' : `Needs the role \`${needs}\`.`
   return {
@@ -158,7 +168,8 @@ function described(operation: Operation): ZodOpenApiOperationObject {
 
 export function describe(operations: readonly Operation[]) {
   const paths: Record<string, Record<string, ZodOpenApiOperationObject>> = {}
-  for (const operation of operations) (paths[operation.path] ??= {})[operation.method] = described(operation)
+  const refusals = refusing()
+  for (const operation of operations) (paths[operation.path] ??= {})[operation.method] = described(operation, refusals)
   return createDocument(
     {
       openapi: '3.1.0',

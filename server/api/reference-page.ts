@@ -24,12 +24,12 @@ interface Described {
   readonly description: string
   readonly parameters?: readonly Parameter[]
   readonly requestBody?: { readonly content: Readonly<Record<string, Content>> }
-  readonly responses: Readonly<
-    Record<
-      string,
-      { readonly description: string; readonly headers?: Json; readonly content?: Readonly<Record<string, Content>> }
-    >
-  >
+  readonly responses: Readonly<Record<string, Answer | { readonly $ref: string }>>
+}
+interface Answer {
+  readonly description: string
+  readonly headers?: Json
+  readonly content?: Readonly<Record<string, Content>>
 }
 interface Placed extends Described {
   readonly method: string
@@ -100,7 +100,7 @@ function prose(text: string): string {
 
 const anchorOf = (schema: string): string => `schema-${schema}`
 
-function refOf(schema: Json): string | undefined {
+function refOf(schema: Readonly<Json>): string | undefined {
   return typeof schema['$ref'] === 'string' ? schema['$ref'].split('/').at(-1) : undefined
 }
 
@@ -161,13 +161,14 @@ function curl({ method, path, parameters = [], requestBody }: Placed): string {
   return `curl${verb} "$QUICKLINK/api/v1${at}" -H "Authorization: Bearer $KEY"${body}`
 }
 
-function operationSection(operation: Placed): string {
+function operationSection(operation: Placed, shared: Readonly<Record<string, Answer>>): string {
   const { operationId, summary, description, method, path, parameters = [], requestBody, responses } = operation
   const content = Object.values(requestBody?.content ?? {})[0]
   const given = parameters.map(({ name, required = false, schema, description = '' }) =>
     row(name, required, schema, words(description || notes(schema)) || notes(schema)),
   )
-  const answers = Object.entries(responses).map(([status, { description, headers = {}, content = {} }]) => {
+  const answers = Object.entries(responses).map(([status, answer]) => {
+    const { description, headers = {}, content = {} } = '$ref' in answer ? shared[refOf(answer)!]! : answer
     const schema = Object.values(content)[0]?.schema
     const what =
       schema === undefined ? 'no body' : schema['allOf'] ? 'a <a href="#schema-Problem">Problem</a>' : typeOf(schema)
@@ -197,6 +198,7 @@ export function referencePage(document: Document): string {
     description,
     operations: operations.filter(({ tags }) => tags.includes(name)),
   }))
+  const shared = (document.components?.responses ?? {}) as Record<string, Answer>
   const schemas = Object.entries((document.components?.schemas ?? {}) as Record<string, Json>)
   const contents = groups.map(
     ({ name, operations }) =>
@@ -215,7 +217,7 @@ this server and <code>$KEY</code> your key.</p>
 ${groups
   .map(
     ({ name, description, operations }) =>
-      `<h2>${name}</h2><p>${words(description)}</p>${operations.map(operationSection).join('')}`,
+      `<h2>${name}</h2><p>${words(description)}</p>${operations.map((operation) => operationSection(operation, shared)).join('')}`,
   )
   .join('')}
 <h2 id="schemas">Bodies and answers</h2>
