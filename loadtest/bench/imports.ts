@@ -1,6 +1,6 @@
 // What an import of many links takes, and what redirects notice of it: the same load before it, beside it, beside the same file again with
 // onConflict=replace, which changes nothing that visitors notice, and beside a file that leads all of them elsewhere. Latencies are of a client on the same machine, so the ratio counts, and not the figure.
-//   npm run -s bench-imports      LINKS=100000 for less
+//   npm run -s bench:imports      LINKS=100000 for less
 import { Agent } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
 import { ask } from '../../embedded/ask.ts'

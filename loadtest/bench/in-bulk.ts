@@ -1,6 +1,6 @@
 // What an export of a million links takes, of the worker's memory, and of the visitors beside it; and 1,000 links made by one request, beside 1,000
 // requests. One worker.
-//   npm run -s bench-in-bulk        LINKS=100000 for less
+//   npm run -s bench:in-bulk        LINKS=100000 for less
 import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'

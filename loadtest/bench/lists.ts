@@ -1,6 +1,6 @@
 // What a page of links costs when there are a million, by each filter and each order, and which indexes it was read by; and what a create
 // costs with these indexes and without. In milliseconds of Postgres and of the way there.
-//   npm run -s bench-lists        LINKS=100000 for less
+//   npm run -s bench:lists        LINKS=100000 for less
 import { limits } from '../../server/config.ts'
 import { buildIndexes } from '../../server/connections/indexes.ts'
 import { withDatabaseLock } from '../../server/connections/migrate.ts'
