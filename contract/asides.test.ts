@@ -26,11 +26,22 @@ describe.each([
     const [head, get] = [await ql.get(path, {}, 'HEAD'), await ql.get(path)]
     expect([head.status, head.text, head.headers['content-length']]).toEqual([200, '', get.headers['content-length']])
   })
-  it('takes size, margin and level, and says what is wrong with them', async () => {
+  it('takes size, margin, level and two colours, and says what is wrong with them', async () => {
     const code = await ql.create()
-    expect((await ql.get(`/${code}.${form}?size=500&margin=0&level=H`)).status).toBe(200)
-    const { status, text } = await ql.get(`/${code}.${form}?size=9999`)
-    expect([status, JSON.parse(text)]).toMatchObject([400, { detail: 'size must be a whole number from 50 to 2000.' }])
+    const plain = await ql.get(`/${code}.${form}?size=500&margin=0&level=H`)
+    const colored = await ql.get(`/${code}.${form}?size=500&margin=0&level=H&color=7a1010&background=fff4d6`)
+    expect([plain.status, colored.status, plain.text === colored.text]).toEqual([200, 200, false])
+    for (const [query, detail] of [
+      ['size=9999', 'size must be a whole number from 50 to 2000.'],
+      ['color=%22red', 'color must be six hexadecimal digits, without a #, such as 000000.'],
+      [
+        'color=ffffff&background=000000',
+        'color must be darker than background, by a contrast of at least 4: cameras do not read it otherwise.',
+      ],
+    ]) {
+      const { status, text } = await ql.get(`/${code}.${form}?${query}`)
+      expect([status, JSON.parse(text)]).toMatchObject([400, { detail }])
+    }
   })
   it('is 404 where the link is absent, disabled, deleted or over, and 405 for other methods', async () => {
     const code = await ql.create()

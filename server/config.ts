@@ -369,6 +369,8 @@ export const limits = {
   qrSizeMax: 2000,
   /** Modules of white around it: ten times what the standard wants. */
   qrMarginMax: 40,
+  /** How much darker a QR code's modules are than its ground, as WCAG measures contrast: below it cameras begin to fail. */
+  qrContrastMin: 4,
   /** QR codes that wait to be drawn, per process; and bytes of those that are remembered: some thousand. */
   qrWaiting: 100,
   qrDrawnBytes: 4_194_304,

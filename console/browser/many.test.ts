@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { beforeAll, expect, test } from 'vitest'
 import { waitFor } from '../../embedded/wait.ts'
+import { apiOf, created } from '../../testing/http.ts'
 import { expectSound, quickLink, signedIn, sizes, type At } from './browser.ts'
 
 let at: At
@@ -85,6 +86,74 @@ test('links are chosen by the keyboard, tagged, disabled and deleted together, a
   await box('m-one').waitFor()
   expect(await enabled(codes)).toEqual([true, true, true])
   expect(one.offences()).toEqual([])
+  await one.close()
+})
+
+test('all that fit a search are chosen, beyond the page: disabled, exported, deleted, and each is taken back', async () => {
+  const codes = Array.from({ length: 60 }, (_, n) => `fit-${String(n).padStart(3, '0')}`)
+  const links = codes.map((code, n) => ({
+    code,
+    url: `https://example.org/${code}`,
+    title: n === 7 ? '=1+1, "x"' : null,
+  }))
+  expect((await at.server.api('POST', '/links/bulk', { links })).status).toBe(200)
+  const one = await signedIn(at, '/console?q=fit-')
+  const { page } = one
+  const chooseAll = async (): Promise<void> => {
+    await page.getByRole('checkbox', { name: 'Choose all of this page' }).click()
+    await page.getByText('50 links chosen').waitFor()
+    await page.getByRole('button', { name: 'Choose all that fit' }).click()
+    await page.getByText('60 links chosen').waitFor()
+  }
+  const disabled = async (): Promise<unknown> => (await at.server.api('GET', '/links?q=fit-&state=disabled&limit=100')).body['items'] // prettier-ignore
+  await chooseAll()
+  await expectSound(one, 'all that fit')
+  await page.getByRole('button', { name: 'Disable' }).click()
+  await page.getByText('60 links are changed').waitFor()
+  expect(await disabled()).toHaveLength(60)
+  await page.getByRole('button', { name: 'Undo' }).click()
+  await page.getByText('60 links are as they were').waitFor()
+  expect(await disabled()).toEqual([])
+
+  await chooseAll()
+  // One of them is not meant.
+  await page.getByRole('checkbox', { name: /fit-059$/ }).click()
+  await page.getByText('59 links chosen').waitFor()
+  await page.getByRole('toolbar').getByRole('button', { name: 'Export' }).click()
+  const [table] = await Promise.all([page.waitForEvent('download'), page.getByRole('menuitem', { name: /CSV/ }).click()]) // prettier-ignore
+  const linesOf = (text: string): string[] => text.trim().split('\r\n').toSorted()
+  const all = await at.server.api('GET', '/links/export?q=fit-')
+  expect(linesOf(readFileSync(await table.path(), 'utf8'))).toEqual(linesOf(all.text).filter((line) => !line.startsWith('fit-059'))) // prettier-ignore
+
+  await page.getByRole('toolbar').getByRole('button', { name: 'Delete' }).click()
+  await page.getByText('59 links are deleted').waitFor()
+  expect((await at.server.api('GET', '/links?q=fit-')).body['items']).toMatchObject([{ code: 'fit-059' }])
+  await page.getByRole('button', { name: 'Undo' }).click()
+  await page.getByText('59 links are back').waitFor()
+  expect((await at.server.api('GET', '/links/fit-007')).body).toMatchObject({ title: '=1+1, "x"', enabled: true })
+  expect(one.offences()).toEqual([])
+  await one.close()
+})
+
+test('who may not make as many again in this hour is asked before they are deleted', async () => {
+  await created(at.server.api, '/tenants', { id: 'small', name: 'Small', tier: 'standard' })
+  const { key } = (await created(at.server.api, '/tenants/small/keys', { name: 'all day', role: 'editor' })) as { key: string } // prettier-ignore
+  const api = apiOf(at.server.url, key)
+  expect((await api('POST', '/links/bulk', { links: Array.from({ length: 30 }, () => ({ url: 'https://example.org/' })) })).status).toBe(200) // prettier-ignore
+  const one = await signedIn(at, '/console', {}, key)
+  const { page } = one
+  await page.getByRole('checkbox', { name: 'Choose all of this page' }).click()
+  await page.getByRole('toolbar').getByRole('button', { name: 'Delete' }).click()
+  await page.getByRole('dialog').getByText('Not all of this can be undone').waitFor()
+  await expectSound(one, 'delete what cannot all be made again')
+  await one.close()
+})
+
+test('an export that is refused says why', async () => {
+  const one = await signedIn(at, `/console?q=${'x'.repeat(201)}`, { expectsRefusals: true })
+  await one.page.getByRole('button', { name: 'Export', exact: true }).click()
+  await one.page.getByRole('menuitem', { name: /CSV/ }).click()
+  await one.page.getByRole('status').getByText('q must have at most 200 characters').waitFor()
   await one.close()
 })
 

@@ -1,9 +1,10 @@
 // The public API, by the browser's session. An answer that is no success is thrown, as a problem with one sentence for people.
-import { quickLink, type Link, type Problem } from '../../clients/typescript/client.ts'
+import { every, quickLink, type Link, type Problem } from '../../clients/typescript/client.ts'
 import type { components } from '../../clients/typescript/api.ts'
 
 export type Schemas = components['schemas']
 export type { Link, Problem }
+export { every }
 
 export const api = quickLink({ url: location.origin })
 

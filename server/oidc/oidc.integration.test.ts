@@ -264,15 +264,40 @@ test('a member of the provider is changed there and not here, and one who is rem
   expect((await whoIs(one))['memberId']).not.toBe(memberId)
 })
 
-test('guesses at the way back are bounded by address', async () => {
+test('a page of others that begins a sign-in leads to the page with the button, and ends no session', async () => {
+  const one = person()
+  await signIn(one)
+  const before = one.cookies()
+  for (const site of ['cross-site', 'same-site']) {
+    const answer = await apiOf(app.url, null)('GET', '/sign-in/oidc?returnTo=/console/stats', undefined, { Cookie: before, 'Sec-Fetch-Site': site }) // prettier-ignore
+    expect([answer.status, answer.headers.location, answer.headers['set-cookie']]).toEqual([302, '/console/sign-in', undefined]) // prettier-ignore
+  }
+  expect(await isIn(one)).toBe(true)
+  for (const site of ['same-origin', 'none']) {
+    const answer = await apiOf(app.url, null)('GET', '/sign-in/oidc', undefined, { 'Sec-Fetch-Site': site })
+    expect(answer.headers.location).toContain(idp.issuer)
+  }
+})
+
+test('guesses at the way back are bounded by address; a provider that says no, or nothing, is none', async () => {
   const many = await startTestApp({ databaseUrl, key: app.key, env: { PUBLIC_URL: publicUrl, OIDC_ISSUER: idp.issuer, OIDC_CLIENT_ID: 'quicklink', OIDC_CLIENT_SECRET: idp.clientSecret, OIDC_ROLES: 'staff=acme:editor' } }) // prettier-ignore
   const one = browser(publicUrl, many.url, person().sub)
-  const statuses = []
-  // More than two minutes have room for: a new one may begin on the way.
-  for (let tried = 0; tried <= 2 * limits.keyAttempts; tried++) {
+  const comeBack = async (query: string, meanwhile: 'yes' | 'no'): Promise<number> => {
     const state = new URL(String((await one.go(start)).headers.location)).searchParams.get('state') ?? ''
-    const guess = `${start}/callback?code=guess&state=${state}&iss=${encodeURIComponent(idp.issuer)}`
-    statuses.push((await one.go(guess)).status)
+    idp.answer(meanwhile)
+    return (
+      await one
+        .go(`${start}/callback?${query}&state=${state}&iss=${encodeURIComponent(idp.issuer)}`)
+        .finally(() => idp.answer('yes'))
+    ).status
   }
-  expect([...new Set(statuses)]).toEqual([403, 429])
+  const statusesOf = async (query: string, tries: number, meanwhile: 'yes' | 'no' = 'yes'): Promise<number[]> => {
+    const statuses = new Set<number>()
+    for (let tried = 0; tried <= tries; tried++) statuses.add(await comeBack(query, meanwhile))
+    return [...statuses]
+  }
+  expect(await statusesOf('error=access_denied', limits.keyAttempts)).toEqual([403])
+  expect(await statusesOf('code=any', limits.keyAttempts, 'no')).toEqual([503])
+  // More than two minutes have room for: a new one may begin on the way.
+  expect(await statusesOf('code=guess', 2 * limits.keyAttempts)).toEqual([403, 429])
 })

@@ -9,7 +9,16 @@ import { QuickLinkError, toProblem, unavailable } from '../errors.ts'
 import { html, sniffing, styleOf, wantsHtml } from '../redirect/pages.ts'
 import type { Sessions } from '../sessions/api.ts'
 import { admit, dismiss, NoRoom, type Person } from './members.ts'
-import { isForeign, openProvider, reasonOf, refusalIn, type Claims, type Provider, type Trip } from './provider.ts'
+import {
+  isForeign,
+  isUnable,
+  openProvider,
+  reasonOf,
+  refusalIn,
+  type Claims,
+  type Provider,
+  type Trip,
+} from './provider.ts'
 import { groupsIn, placeOf } from './roles.ts'
 
 type Told = (why: Readonly<Record<string, unknown>>) => void
@@ -49,8 +58,9 @@ export function oidcPages(config: OidcConfig, deps: OidcDeps): Router {
     }
   }
   const begin = page(async (request, response) => {
-    const { url, trip } = await provider.begin()
     const returnTo = localPath(request.query['returnTo'], config.publicUrl)
+    if (isFromElsewhere(request)) return signInPage
+    const { url, trip } = await provider.begin()
     response.setHeader('Set-Cookie', cookie.trip.write(pack(trip, returnTo), limits.oidcMinutes / 60))
     return url.href
   })
@@ -59,6 +69,12 @@ export function oidcPages(config: OidcConfig, deps: OidcDeps): Router {
   router.route('/sign-in/oidc/callback').get(end).all(methodNotAllowed('GET'))
   return router
 }
+
+const signInPage = '/console/sign-in'
+
+/** A page of others may lead here, but nobody is signed in by it without a button: it would end the session that the browser has. */
+const isFromElsewhere = ({ headers: { 'sec-fetch-site': site } }: Request): boolean =>
+  site === 'cross-site' || site === 'same-site'
 
 function providerOf({ publicUrl, oidcIssuer: issuer, ...config }: OidcConfig): Provider | undefined {
   const { oidcClientId: clientId, oidcClientSecret: clientSecret, oidcScopes: scopes } = config
@@ -80,7 +96,13 @@ async function comeBack(
   const address = (response.locals['address'] as () => string)()
   const attempt = signIn.guesses.begin(`oidc ${address}`)
   const query = request.originalUrl.indexOf('?')
-  const claims = await provider.end(query < 0 ? '' : request.originalUrl.slice(query), taken.trip)
+  const claims = await provider
+    .end(query < 0 ? '' : request.originalUrl.slice(query), taken.trip)
+    .catch((error: unknown) => {
+      // Nobody has guessed: it could not look, or says no by itself.
+      if (isUnable(error) || refusalIn(error) !== undefined) attempt.giveBack()
+      throw error
+    })
   attempt.giveBack()
   const person = personOf(claims)
   const groups = groupsIn(claims[config.oidcGroupsClaim])
@@ -186,6 +208,6 @@ function sendRefusal(response: Response, error: QuickLinkError): void {
 <title>You are not signed in</title>
 ${styleOf('a{color:inherit}')}
 <main><h1>You are not signed in</h1><p>${escaped(String(body['detail']))}</p>
-<p><a href="/console/sign-in">Other ways to sign in</a></p></main></html>
+<p><a href="${signInPage}">Other ways to sign in</a></p></main></html>
 `)
 }

@@ -113,10 +113,15 @@ const foreign = new Set([
   'OAUTH_JWT_TIMESTAMP_CHECK_FAILED',
 ])
 
+export function isUnable(error: unknown): boolean {
+  for (let cause = error; cause instanceof Error; cause = cause.cause) if (cause instanceof ProviderUnable) return true
+  return false
+}
+
 /** Whether the browser brought what is not to be believed, and not the provider that cannot. */
 export function isForeign(error: unknown): boolean {
+  if (isUnable(error)) return false
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
-    if (cause instanceof ProviderUnable) return false
     if (cause instanceof client.ResponseBodyError) return cause.error === 'invalid_grant'
     if (cause instanceof client.AuthorizationResponseError) return true
   }

@@ -6,7 +6,7 @@ import type { Code, Link } from '../link.ts'
 import type { Asker, Decisions } from './outcome.ts'
 import { broken, cannotSay, Page, sniffing, tooManyDrawings } from './pages.ts'
 import { previewPage } from './preview.ts'
-import { createDrawings, parseDrawing, type Drawing } from './qr.ts'
+import { color, createDrawings, parseDrawing, type Colors, type Drawing } from './qr.ts'
 import type { Site } from './sites.ts'
 
 export interface AsideDeps {
@@ -46,16 +46,16 @@ export function createAsides({ decisions, shortUrlOf, mayPreview, onError }: Asi
     // Where a password guards it, nobody here knows where it leads.
     return may && link.special !== 'password' ? previewPage(shortUrlOf(link.code), link.url) : site.notFound
   }
-  const qrCode = async (link: Link, drawing: Drawing): Promise<Sent> => {
-    const image = await drawings.draw(shortUrlOf(link.code), drawing)
-    return image === undefined ? tooManyDrawings : pictureOf(image, drawing.form)
+  const qrCode = async (link: Link, { drawing, colors }: { drawing: Drawing; colors: Colors }): Promise<Sent> => {
+    const sketch = await drawings.draw(shortUrlOf(link.code), drawing)
+    return sketch === undefined ? tooManyDrawings : pictureOf(color(sketch, drawing.form, colors), drawing.form)
   }
   return async ({ path, of }, site, asker) => {
     try {
-      const drawing = of === 'preview' ? undefined : parseDrawing(of, asker.query ?? '')
+      const asked = of === 'preview' ? undefined : parseDrawing(of, asker.query ?? '')
       const link = await decisions.look(site, path, asker)
       if (link instanceof Page) return link
-      return await (drawing === undefined ? preview(link, site) : qrCode(link, drawing))
+      return await (asked === undefined ? preview(link, site) : qrCode(link, asked))
     } catch (error) {
       if (error instanceof QuickLinkError) return Page.of(error)
       onError(error)

@@ -2,7 +2,10 @@ import { decode } from 'fast-png'
 import decodeQR from 'qr/decode.js'
 import { expect, test } from 'vitest'
 import { limits } from '../config.ts'
-import { createDrawings, draw, parseDrawing, type Drawing } from './qr.ts'
+import { color, contrastOf, createDrawings, draw as sketch, parseDrawing, type Drawing } from './qr.ts'
+
+const usual = { color: '000000', background: 'ffffff' }
+const draw = (text: string, drawing: Drawing, colors = usual): Buffer => color(sketch(text, drawing), drawing.form, colors) // prettier-ignore
 
 const longest = `https://go.example.org/${'a'.repeat(64)}`
 
@@ -49,8 +52,28 @@ test('what does not fit into the size is refused with the size that would do', (
 })
 
 test('without parameters it has 300 pixels, the margin that the standard wants, and level M', () => {
-  expect(parseDrawing('svg', '')).toEqual({ form: 'svg', size: 300, margin: 4, level: 'M' })
-  expect(parseDrawing('png', 'size=2000&margin=0&level=H')).toEqual({ form: 'png', size: 2000, margin: 0, level: 'H' })
+  expect(parseDrawing('svg', '')).toEqual({ drawing: { form: 'svg', size: 300, margin: 4, level: 'M' }, colors: usual })
+  expect(parseDrawing('png', 'size=2000&margin=0&level=H&color=00004D&background=ffffee')).toEqual({
+    drawing: { form: 'png', size: 2000, margin: 0, level: 'H' },
+    colors: { color: '00004d', background: 'ffffee' },
+  })
+})
+
+test('colours are those that were asked for, in the SVG and in the palette of the PNG, and both read back', () => {
+  const colors = { color: '7a1010', background: 'fff4d6' }
+  const drawing = { size: 400, margin: 4, level: 'M' } as const
+  const svg = draw(longest, { ...drawing, form: 'svg' }, colors).toString()
+  expect(Array.from(svg.matchAll(/fill="(#\w+)"/g), ([, fill]) => fill)).toEqual(['#fff4d6', '#7a1010'])
+  expect(readSvg(svg)).toBe(longest)
+  const png = draw(longest, { ...drawing, form: 'png' }, colors)
+  expect(decode(png).palette).toEqual([[0x7a, 0x10, 0x10], [0xff, 0xf4, 0xd6]]) // prettier-ignore
+  expect(readPng(png).text).toBe(longest)
+})
+
+test('contrast is that of WCAG', () => {
+  expect(contrastOf(usual)).toBeCloseTo(21, 5)
+  expect(contrastOf({ color: '767676', background: 'ffffff' })).toBeCloseTo(4.54, 2)
+  expect(contrastOf({ color: 'ffffff', background: '000000' })).toBeLessThan(1)
 })
 
 test.each([
@@ -61,7 +84,13 @@ test.each([
   ['level=X', 'level must be one of: L, M, Q, H.'],
   ['level=toString', 'level must be one of: L, M, Q, H.'],
   ['size=100&size=200', 'size must be given once.'],
-  ['color=red', 'A QR code takes size, margin and level, and nothing else.'],
+  ['colour=red', 'A QR code takes size, margin, level, color and background, and nothing else.'],
+  ['color=red', 'color must be six hexadecimal digits, without a #, such as 000000.'],
+  ['color=%23000000', 'color must be six hexadecimal digits, without a #, such as 000000.'],
+  ['background="><script>', 'background must be six hexadecimal digits, without a #, such as ffffff.'],
+  ['background=fff', 'background must be six hexadecimal digits, without a #, such as ffffff.'],
+  ['color=ffffff&background=000000', 'color must be darker than background, by a contrast of at least 4'],
+  ['color=999999', 'color must be darker than background, by a contrast of at least 4'],
 ])('%s is refused in one sentence', (query, sentence) => {
   expect(() => parseDrawing('png', query)).toThrow(sentence)
 })
@@ -70,11 +99,11 @@ const drawingOf = (size: number): Drawing => ({ form: 'png', size, margin: 4, le
 
 test('the same is drawn once; of those that ask at once, all get it', async () => {
   let drawn = 0
-  const drawings = createDrawings(() => Buffer.alloc(++drawn))
+  const drawings = createDrawings(() => [Buffer.alloc(++drawn)])
   const all = await Promise.all([drawingOf(100), drawingOf(100), drawingOf(200)].map((one) => drawings.draw('a', one)))
-  expect(all.map((image) => image?.length)).toEqual([1, 1, 2])
-  expect((await drawings.draw('a', drawingOf(100)))?.length).toBe(1)
-  expect((await drawings.draw('b', drawingOf(100)))?.length).toBe(3)
+  expect(all.map((made) => made?.[0]?.length)).toEqual([1, 1, 2])
+  expect((await drawings.draw('a', drawingOf(100)))?.[0]?.length).toBe(1)
+  expect((await drawings.draw('b', drawingOf(100)))?.[0]?.length).toBe(3)
 })
 
 test('between two drawings it rests four times as long as one takes', async () => {
@@ -83,7 +112,7 @@ test('between two drawings it rests four times as long as one takes', async () =
     const beganMs = performance.now()
     while (performance.now() - beganMs < 10);
     took.push([beganMs, performance.now()])
-    return Buffer.alloc(1)
+    return [Buffer.alloc(1)]
   })
   await Promise.all([100, 101, 102].map((size) => drawings.draw('a', drawingOf(size))))
   expect(took).toHaveLength(3)
@@ -94,7 +123,7 @@ test('beyond those that may wait nobody is drawn for, and a drawing that fails l
   let drawn = 0
   const drawings = createDrawings(() => {
     if (++drawn === 1) throw new Error('the first one fails')
-    return Buffer.alloc(1)
+    return [Buffer.alloc(1)]
   })
   const all = Array.from({ length: limits.qrWaiting + 5 }, (_, n) => drawings.draw('a', drawingOf(n + 50)))
   const settled = await Promise.allSettled(all)

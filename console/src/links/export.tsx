@@ -1,21 +1,41 @@
-// All links that the list would show, as a file. The browser itself asks for it, so that it may be as long as it likes.
-import { Button } from 'react-aria-components/Button'
+// Links as a file: all that the list would show, or those that are chosen. The page fetches it, because a browser that saves what a link leads to says of a
+// refusal only that it failed; browsers keep what is long on their disk.
+import { useMutation } from '@tanstack/react-query'
 import { Menu, MenuItem, MenuTrigger } from 'react-aria-components/Menu'
 import { Popover } from 'react-aria-components/Popover'
+import { answerOf, api, problemOf, type Link } from '../api.ts'
+import { Act } from '../parts/act.tsx'
+import { sentenceOf } from '../parts/page.tsx'
+import { saveFile } from '../parts/save-file.ts'
+import { toast } from '../parts/toasts.tsx'
 import { useWords } from '../words/words.tsx'
-import type { ListQuery } from './query.ts'
+import { csvOf, ndjsonOf } from './file.ts'
+import { exportedOf, type ListQuery } from './query.ts'
 
-export function Export({ query: { filters } }: { readonly query: ListQuery }) {
+const formats = { csv: 'text/csv', ndjson: 'application/x-ndjson' } as const
+type Format = keyof typeof formats
+
+interface ExportProps {
+  readonly className: string
+  readonly about: string
+  readonly fileOf: (format: Format) => Promise<Blob>
+}
+
+function Export({ className, about, fileOf }: ExportProps) {
   const words = useWords()
-  const hrefOf = (format: string): string =>
-    `/api/v1/links/export?${new URLSearchParams({ ...filters, format }).toString()}`
+  const save = useMutation({
+    mutationFn: async (format: Format) => saveFile(await fileOf(format), `links.${format}`),
+    onError: (error) => toast({ kind: 'bad', text: sentenceOf(problemOf(error), words) }),
+  })
   return (
     <MenuTrigger>
-      <Button className="button">{words.bulk.export}</Button>
+      <Act className={className} isPending={save.isPending}>
+        {words.bulk.export}
+      </Act>
       <Popover className="popover" placement="bottom end">
-        <Menu className="list" aria-label={words.bulk.exportAbout}>
+        <Menu className="list" aria-label={about}>
           {(['csv', 'ndjson'] as const).map((format) => (
-            <MenuItem key={format} className="item" href={hrefOf(format)} download={`links.${format}`}>
+            <MenuItem key={format} className="item" onAction={() => save.mutate(format)}>
               {words.bulk.exports[format]}
             </MenuItem>
           ))}
@@ -24,3 +44,24 @@ export function Export({ query: { filters } }: { readonly query: ListQuery }) {
     </MenuTrigger>
   )
 }
+
+export const ExportFound = ({ query }: { readonly query: ListQuery }) => (
+  <Export
+    className="button"
+    about={useWords().bulk.exportAbout}
+    fileOf={(format) =>
+      answerOf<Blob>(api.GET('/links/export', { params: { query: { ...exportedOf(query), format } }, parseAs: 'blob' }))
+    }
+  />
+)
+
+/** Nobody is asked: they are here already. */
+export const ExportChosen = ({ links }: { readonly links: readonly Link[] }) => (
+  <Export
+    className="button small"
+    about={useWords().bulk.exportChosen}
+    fileOf={(format) =>
+      Promise.resolve(new Blob([format === 'csv' ? csvOf(links) : ndjsonOf(links)], { type: formats[format] }))
+    }
+  />
+)

@@ -7,7 +7,7 @@ import { Empty, Failed, Loading, Page } from '../parts/page.tsx'
 import { statsOf } from '../stats/query.ts'
 import { useMe } from '../session.tsx'
 import { useWords } from '../words/words.tsx'
-import { Export } from './export.tsx'
+import { ExportFound } from './export.tsx'
 import { Filters } from './filters.tsx'
 import { askedOf, useListQuery } from './query.ts'
 import { SelectionBar, useSelection } from './selection.tsx'
@@ -25,12 +25,12 @@ export function Links() {
     placeholderData: keepPreviousData,
   })
   const isFiltered = Object.keys(query.filters).length > 0
-  const selection = useSelection(page.data?.items ?? [])
+  const selection = useSelection(page.data?.items ?? [], query)
   const hasNone = page.data?.items.length === 0
   // Where there is none at all there is nothing to look for.
   const isNew = hasNone && !isFiltered && query.cursor === undefined
   return (
-    <Page title={words.links.title} actions={!isNew && <Export query={query} />}>
+    <Page title={words.links.title} actions={!isNew && <ExportFound query={query} />}>
       {may('editor') && <Shorten />}
       {!isNew && <Filters query={query} change={change} />}
       {query.filters.tag !== undefined && (
@@ -66,7 +66,7 @@ export function Links() {
             onTag={(tag) => change({ tag })}
             selection={may('editor') ? selection : undefined}
           />
-          <SelectionBar selection={selection} />
+          <SelectionBar selection={selection} hasMore={query.cursor !== undefined || page.data.nextCursor !== null} />
           <nav className="pages" aria-label={words.links.pages}>
             {query.cursor !== undefined && (
               <Button className="button" onPress={() => change({ cursor: undefined })}>

@@ -38,12 +38,16 @@ export function readQuery(params: URLSearchParams): ListQuery {
   }
 }
 
-/** As the API asks for them. */
-export const askedOf = ({ filters: { state, ...rest }, sort, cursor }: ListQuery) => ({
+/** As the API asks for them, all of them. */
+export const exportedOf = ({ filters: { state, ...rest } }: ListQuery) => ({
   ...rest,
   ...(state === undefined ? {} : { state: state as State }),
-  ...(cursor === undefined ? {} : { cursor }),
-  sort,
+})
+
+export const askedOf = (query: ListQuery) => ({
+  ...exportedOf(query),
+  ...(query.cursor === undefined ? {} : { cursor: query.cursor }),
+  sort: query.sort,
   limit: 50,
 })
 

@@ -1,4 +1,4 @@
-// What is done to several links at once, by one request for each domain that they are of. It says how many it was done to, why not to the others, and
+// What is done to several links at once, by requests for up to 1,000 links of a domain. It says how many it was done to, why not to the others, and
 // takes back what it has done, where that can be.
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { answerOf, api, problemOf, type Link, type Schemas } from '../api.ts'
@@ -21,40 +21,47 @@ interface Result {
 }
 type Asker = (links: readonly Link[], query: { readonly domain?: string }) => Promise<readonly Result[]>
 
-async function ofEachDomain(links: readonly Link[], ask: Asker): Promise<Outcome> {
+async function inCalls(links: readonly Link[], ask: Asker, most = 1000): Promise<Outcome> {
   const done: Link[] = []
   const refused: string[] = []
-  for (const [domain, those] of Map.groupBy(links, (link) => link.domain)) {
-    const results = await ask(those, domain === null ? {} : { domain })
-    for (const [n, { status, problem }] of results.entries()) {
-      const link = those[n]
-      if (link && status < 300) done.push(link)
-      else refused.push(problem?.detail ?? '')
+  for (const [domain, ofDomain] of Map.groupBy(links, (link) => link.domain)) {
+    for (let n = 0; n < ofDomain.length; n += most) {
+      const those = ofDomain.slice(n, n + most)
+      // What was done before a call that fails is told, and can be taken back.
+      const results = await ask(those, domain === null ? {} : { domain }).catch((error: unknown) => {
+        if (done.length === 0) throw error
+        const { code, message } = problemOf(error)
+        return those.map(() => ({ status: 0, problem: { detail: message || code } }))
+      })
+      for (const [n, { status, problem }] of results.entries()) {
+        const link = those[n]
+        if (link && status >= 200 && status < 300) done.push(link)
+        else refused.push(problem?.detail ?? '')
+      }
     }
   }
   return { done, refused }
 }
 
 const changeAll = (links: readonly Link[], change: Change): Promise<Outcome> =>
-  ofEachDomain(links, async (those, query) => {
+  inCalls(links, async (those, query) => {
     const body = { codes: those.map(({ code }) => code), change }
     return (await answerOf(api.PATCH('/links/bulk', { params: { query }, body }))).results
   })
 
 const removeAll = (links: readonly Link[]): Promise<Outcome> =>
-  ofEachDomain(links, async (those, query) => {
+  inCalls(links, async (those, query) => {
     const body = { codes: those.map(({ code }) => code) }
     return (await answerOf(api.DELETE('/links/bulk', { params: { query }, body }))).results
   })
 
-/** A tenant gets back the codes that it has deleted. */
-const remakeAll = async (links: readonly Link[]): Promise<Outcome> => {
-  const { results } = await answerOf(api.POST('/links/bulk', { body: { links: links.flatMap((link) => remake(link) ?? []) } })) // prettier-ignore
-  return {
-    done: links.filter((_, n) => (results[n]?.status ?? 500) < 300),
-    refused: results.flatMap(({ problem }) => problem?.detail ?? []),
-  }
-}
+/** A tenant gets back the codes that it has deleted. Fewer at once: they go there whole. */
+const remakeAll = (links: readonly Link[]): Promise<Outcome> =>
+  inCalls(
+    links,
+    async (those) => (await answerOf(api.POST('/links/bulk', { body: { links: those.flatMap((link) => remake(link) ?? []) } }))).results, // prettier-ignore
+    100,
+  )
 
 /** As the server tells tags apart. */
 const keyOf = (tag: string): string => tag.toLowerCase()
@@ -131,8 +138,11 @@ export function useBulk(tenant: string, onDone: () => void) {
           return back.length === 0 ? undefined : { act: () => remakeAll(back), say: words.bulk.restored }
         },
       }),
-    /** All of it: by whom, and of what, nobody has to ask. */
-    canRemake: (links: readonly Link[]): boolean =>
-      links.every((link) => link.tenant === tenant && remake(link) !== undefined),
+    /** All of it: by whom, of what, and as many as may be made in this hour; nobody has to be asked. */
+    canRemake: async (links: readonly Link[]): Promise<boolean> => {
+      if (!links.every((link) => link.tenant === tenant && remake(link) !== undefined)) return false
+      const { creates } = await answerOf(api.GET('/limits'))
+      return creates.remaining === null || creates.remaining >= links.length
+    },
   }
 }

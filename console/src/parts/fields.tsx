@@ -20,7 +20,7 @@ interface FieldProps {
   readonly about?: ReactNode
   /** What the server said of it. */
   readonly problem?: string | undefined
-  readonly type?: 'text' | 'url' | 'password' | 'search' | 'number' | 'datetime-local'
+  readonly type?: 'text' | 'url' | 'password' | 'search' | 'number' | 'datetime-local' | 'color'
   readonly isRequired?: boolean
   readonly isDisabled?: boolean
   readonly placeholder?: string

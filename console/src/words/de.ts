@@ -101,6 +101,8 @@ export const de: Words = {
     label: 'Was mit den ausgewählten Links geschieht',
     choose: (link) => `${link} auswählen`,
     chooseAll: 'Alle dieser Seite auswählen',
+    chooseFitting: 'Alle passenden auswählen',
+    most: '(mehr auf einmal geht nicht)',
     chosen: (n) => (n === 1 ? '1 Link ausgewählt' : `${n} Links ausgewählt`),
     clear: 'Keinen auswählen',
     tag: 'Tags geben',
@@ -114,9 +116,10 @@ export const de: Words = {
     refused: (n, why) => `Bei ${n} nicht: ${why}`,
     deleteAsk: (n) => `${n} Links löschen?`,
     deleteForGood:
-      'Manche haben ein Passwort oder gehören einem anderen Mandanten: Das lässt sich nicht rückgängig machen.',
+      'Nicht alles lässt sich zurücknehmen: Manche haben ein Passwort, gehören einem anderen Mandanten, oder es sind mehr, als du in einer Stunde anlegen darfst.',
     export: 'Exportieren',
     exportAbout: 'Alle Links, die zu Suche und Filtern passen.',
+    exportChosen: 'Die ausgewählten Links.',
     exports: { csv: 'Als CSV, für Tabellen', ndjson: 'Als NDJSON, für Programme' },
   },
   filters: {
@@ -241,6 +244,9 @@ export const de: Words = {
     title: 'QR-Code',
     size: 'Größe in Pixeln',
     margin: 'Rand in Modulen',
+    color: 'Farbe',
+    background: 'Hintergrund',
+    contrast: 'So liest ihn keine Kamera: Die Farbe muss viel dunkler sein als der Hintergrund.',
     leads: (url) => `QR-Code von ${url}`,
   },
   caches: {

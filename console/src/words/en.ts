@@ -99,6 +99,8 @@ export const en = {
     label: 'What is done to the chosen links',
     choose: (link: string) => `Choose ${link}`,
     chooseAll: 'Choose all of this page',
+    chooseFitting: 'Choose all that fit',
+    most: '(no more at once)',
     chosen: (n: number) => (n === 1 ? '1 link chosen' : `${n} links chosen`),
     clear: 'Choose none',
     tag: 'Add tags',
@@ -111,9 +113,11 @@ export const en = {
       n === 1 ? '1 link is back; its count begins anew' : `${n} links are back; their counts begin anew`,
     refused: (n: number, why: string) => `Not so for ${n}: ${why}`,
     deleteAsk: (n: number) => `Delete ${n} links?`,
-    deleteForGood: 'Some of them have a password, or belong to another tenant: that cannot be undone.',
+    deleteForGood:
+      'Not all of this can be undone: some have a password, belong to another tenant, or are more than you may make in an hour.',
     export: 'Export',
     exportAbout: 'All links that fit the search and the filters.',
+    exportChosen: 'The chosen links.',
     exports: { csv: 'As CSV, for spreadsheets', ndjson: 'As NDJSON, for programs' },
   },
   filters: {
@@ -238,6 +242,9 @@ export const en = {
     title: 'QR code',
     size: 'Size in pixels',
     margin: 'Margin in modules',
+    color: 'Color',
+    background: 'Background',
+    contrast: 'Cameras will not read this: the color has to be much darker than the background.',
     leads: (url: string) => `QR code of ${url}`,
   },
   caches: {
