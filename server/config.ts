@@ -653,6 +653,12 @@ export const limits = {
   /** Days after which a day's clicks are told in one, and months after which a month's are. */
   clickHoursDays: 90,
   clickDaysMonths: 24,
+  /**
+   * Milliseconds that pass after visits were sent, where they told of so many values or more (some 800 visits); after fewer, less. Their rows are
+   * written once for what comes meanwhile, and a quiet server tells all within a second.
+   */
+  visitsRestMs: 4000,
+  visitsRestCells: 5000,
   /** Values of a dimension in a row of visits, of a link, a tag or a tenant in an hour, a day or a month: those that came most often. */
   visitValues: 500,
   /** Rows of visits that are locked, read and written in one statement: a few milliseconds of this process. */

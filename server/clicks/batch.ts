@@ -26,7 +26,7 @@ export interface Spooled extends Batch {
   readonly number: number
   /** This batch included. */
   readonly totals: Totals
-  /** When it was written, by the clock of whoever did, in Unix milliseconds. Versions before do not say it. */
+  /** Until when its clicks were counted, by the clock of whoever did, in Unix milliseconds. */
   readonly atMs?: number
   /** Clicks in rows with impossible figures. They are left out: Postgres would refuse the whole statement. Not on disk. */
   readonly impossible?: number

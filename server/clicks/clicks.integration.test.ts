@@ -73,7 +73,7 @@ function start({
       ...more,
     },
     // Flushed by hand.
-    { clicksEveryMs: 1e9, clickLinks: maxLinks, takeOverEveryMs: 0, clicksStopMs: 1000 },
+    { clicksEveryMs: 1e9, clickLinks: maxLinks, takeOverEveryMs: 0, clicksStopMs: 1000, visitsRestMs: 0 },
   )
   running.push(clicks)
   return clicks

@@ -4,7 +4,7 @@
 import { join } from 'node:path'
 import { limits, type Config } from '../config.ts'
 import type { Postgres } from '../connections/postgres.ts'
-import type { Fold, Packed } from '../visits/batch.ts'
+import { cellsIn, type Fold, type Packed } from '../visits/batch.ts'
 import type { Batch, Spooled } from './batch.ts'
 import type { ClicksReport } from './books.ts'
 import { createCounter, hourMs, type Counter } from './counter.ts'
@@ -13,7 +13,9 @@ import { spooledBytes, takeOver, type Spool } from './spool.ts'
 import { Writer } from './writer.ts'
 
 /** Figures of `limits`, so that a test can have others. */
-type Bounds = Readonly<Record<'clicksEveryMs' | 'clickLinks' | 'takeOverEveryMs' | 'clicksStopMs', number>>
+type Bounds = Readonly<
+  Record<'clicksEveryMs' | 'clickLinks' | 'takeOverEveryMs' | 'clicksStopMs' | 'visitsRestMs', number>
+>
 
 export interface ClicksDeps {
   readonly sql: Pick<Postgres, 'query' | 'transaction'>
@@ -46,6 +48,9 @@ export class Clicks implements Pick<Counter, 'tally' | 'hit' | 'ungranted'> {
   #writing: Promise<void> | undefined
   #sending: Promise<void> | undefined
   #lookedMs = -Infinity
+  /** What has been told of visits since sending began, and until when that lets Postgres rest. */
+  #cells = 0
+  #restMs = -Infinity
   #timer: NodeJS.Timeout | undefined
   #stopped = false
 
@@ -107,14 +112,19 @@ export class Clicks implements Pick<Counter, 'tally' | 'hit' | 'ungranted'> {
     for (const { spool } of this.#inherited) spool.release()
   }
 
-  #schedule(): void {
+  /** From the beginning of one batch to that of the next, or as long as the one takes to be written. */
+  #schedule(passedMs = 0): void {
+    if (this.#stopped) return
     // A batch belongs to one hour.
     const toHourMs = hourMs - (this.#deps.nowMs() % hourMs)
-    const run = (): void => {
-      if (!this.#stopped) this.#schedule()
-      void this.#write().then(() => this.#send())
+    const run = async (): Promise<void> => {
+      const beganMs = performance.now()
+      await this.#write()
+      this.#schedule(performance.now() - beganMs)
+      if (performance.now() >= this.#restMs) void this.#send()
     }
-    this.#timer = setTimeout(run, Math.min(this.#bounds.clicksEveryMs, toHourMs + 1))
+    const leftMs = Math.max(0, this.#bounds.clicksEveryMs - passedMs)
+    this.#timer = setTimeout(() => void run(), Math.min(leftMs, toHourMs + 1))
   }
 
   #write(): Promise<void> {
@@ -127,7 +137,12 @@ export class Clicks implements Pick<Counter, 'tally' | 'hit' | 'ungranted'> {
       .catch((error: unknown) => {
         this.#deps.onError(error, 'clicks could not be written to Postgres; they wait in the spool')
       })
-      .finally(() => (this.#sending = undefined))
+      .finally(() => {
+        this.#sending = undefined
+        // Many links come again within seconds: a row that is written once for all of them costs once.
+        this.#restMs = performance.now() + this.#bounds.visitsRestMs * Math.min(1, this.#cells / limits.visitsRestCells)
+        this.#cells = 0
+      })
     return this.#sending
   }
 
@@ -171,7 +186,10 @@ export class Clicks implements Pick<Counter, 'tally' | 'hit' | 'ungranted'> {
     const { sql, onPersisted, onDamaged, foldVisits, onError } = this.#deps
     const sender: Sender = new Sender(spool, sql, {
       onProgress: () => this.#report(sender, false),
-      onPersisted,
+      onPersisted: (batches) => {
+        this.#cells += batches.reduce((sum, { visits }) => sum + cellsIn(visits), 0)
+        onPersisted(batches)
+      },
       onDamaged,
       foldVisits,
       onUntold: (visits, error) => {

@@ -5,8 +5,8 @@ import { clicksIn, type Spooled } from './batch.ts'
 /** Several batches become one statement after an outage: as much as Postgres does well within its deadline. */
 export const batchesAtOnce = 60
 const rowsAtOnce = 5000
-/** The same of what is told of visits. */
-const cellsAtOnce = 10_000
+/** What is told of visits in some seconds with as many as are looked at. */
+const cellsAtOnce = 80_000
 
 interface Merged {
   readonly from: number
@@ -39,12 +39,12 @@ export function merge(batches: readonly Spooled[]): Merged {
 /** Those that fit into one statement. */
 export function firstOf(batches: readonly Spooled[], most: number): Spooled[] {
   const some: Spooled[] = []
-  let rows = 0
+  const rows = new Set<string>()
   let cells = 0
   for (const batch of batches) {
-    rows += batch.rows.length
+    for (const [linkId] of batch.rows) rows.add(`${linkId} ${batch.hourMs}`)
     cells += cellsIn(batch.visits)
-    const isFull = some.length >= most || rows > rowsAtOnce || cells > cellsAtOnce
+    const isFull = some.length >= most || rows.size > rowsAtOnce || cells > cellsAtOnce
     if (some.length > 0 && isFull) break
     some.push(batch)
   }

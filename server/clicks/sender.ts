@@ -195,7 +195,7 @@ export class Sender {
       const [row] = await sql.query<{ applied: number }>(writeSql, given, 'ql-write-clicks')
       return row?.applied !== 0
     }
-    const hours = foldVisits === undefined ? [] : merged(batches)
+    const hours = foldVisits === undefined ? [] : await merged(batches)
     if (foldVisits === undefined || hours.length === 0) return retried(() => write(this.#sql))
     const stage = { isFolding: false }
     try {

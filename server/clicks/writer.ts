@@ -56,12 +56,13 @@ export class Writer {
   async write(counter: Counted): Promise<void> {
     try {
       if (this.#doubtful) await this.#put(this.#doubtful)
+      const atMs = Date.now()
       const batch = counter.drain()
       // In the same moment: both tell of the same clicks.
       const visits = await this.#visitsOf(batch)
       if (isEmpty(batch)) return
       this.#giveUp(batch.dropped)
-      const whole = await this.#fitting(this.#numbered(visits === undefined ? batch : { ...batch, visits }))
+      const whole = await this.#fitting(this.#numbered(visits === undefined ? batch : { ...batch, visits }, atMs))
       // The newest are given up. Written down with the next batch that fits; said at once.
       if (whole === undefined) this.#giveUp(clicksIn(batch.rows))
       else await this.#put(whole)
@@ -110,10 +111,10 @@ export class Writer {
     }
   }
 
-  #numbered({ hourMs, rows, visits }: Batch): Spooled {
+  #numbered({ hourMs, rows, visits }: Batch, atMs: number): Spooled {
     const { accepted, dropped } = this.#totals
     const totals = { accepted: accepted + clicksIn(rows), dropped }
-    const batch = { hourMs, rows, dropped: this.#dropped, number: this.#number + 1, totals, atMs: Date.now() }
+    const batch = { hourMs, rows, dropped: this.#dropped, number: this.#number + 1, totals, atMs }
     return visits === undefined ? batch : { ...batch, visits }
   }
 
@@ -167,6 +168,6 @@ export class Writer {
     this.#number = 0
     // Said already, of the old one.
     this.#dropped = 0
-    if (this.#doubtful) this.#doubtful = this.#numbered(this.#doubtful)
+    if (this.#doubtful) this.#doubtful = this.#numbered(this.#doubtful, this.#doubtful.atMs ?? Date.now())
   }
 }

@@ -1,4 +1,5 @@
 // What a line of the click spool says of visits, and what is made of several lines for Postgres.
+import { setImmediate } from 'node:timers/promises'
 import type { Sql } from '../connections/postgres.ts'
 import { decode, merge, type Registers } from './hyperloglog.ts'
 
@@ -162,8 +163,10 @@ export const cleaned = (text: string): string =>
     .replace(/[\p{Cc}\p{Cf}\u{2028}\u{2029}]/gu, '')
     .trim()
 
-/** One entry per hour, in it one per link, in that one per value. */
-export function merged(batches: readonly { hourMs: number; visits?: Packed | undefined }[]): HourOfVisits[] {
+/** One entry per hour, in it one per link, in that one per value. Between batches redirects get their turn. */
+export async function merged(
+  batches: readonly { hourMs: number; visits?: Packed | undefined }[],
+): Promise<HourOfVisits[]> {
   const hours = new Map<number, Map<number, LinkVisits>>()
   for (const { hourMs, visits } of batches) {
     for (const link of unpack(visits)) {
@@ -172,6 +175,7 @@ export function merged(batches: readonly { hourMs: number; visits?: Packed | und
       const before = links.get(link.linkId)
       links.set(link.linkId, before === undefined ? link : together(before, link))
     }
+    await setImmediate()
   }
   return Array.from(hours, ([hourMs, links]) => ({ hourMs, links: [...links.values()] }))
 }

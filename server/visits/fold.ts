@@ -1,5 +1,6 @@
 // A page of visits, added to what is kept: for each link, its tenant and its tags, to the hour and to the day, and to the visitors of the UTC
 // day. Called in the transaction that counts the page's clicks, so each visit is added once.
+import { setImmediate } from 'node:timers/promises'
 import { limits } from '../config.ts'
 import type { Sql } from '../connections/postgres.ts'
 import type { Fold, HourOfVisits, LinkVisits } from './batch.ts'
@@ -10,6 +11,7 @@ import {
   additions,
   Additions,
   figures,
+  isLink,
   locked,
   makeRoom,
   subjectOf,
@@ -41,7 +43,9 @@ export const foldVisits =
       const startMs = days.get(hourMs)
       if (startMs === undefined) continue
       const utcDayMs = hourMs - (hourMs % dayMs)
-      for (const visits of links) {
+      for (const [n, visits] of links.entries()) {
+        // Redirects have their turn.
+        if (n % limits.visitRows === limits.visitRows - 1) await setImmediate()
         for (const subject of owners.get(visits.linkId) ?? []) {
           count(byHour.of(subject, hourMs), visits)
           count(byDay.of(subject, startMs), visits)
@@ -53,9 +57,13 @@ export const foldVisits =
     await makeRoom(sql, 'visit_hours', inHours)
     await makeRoom(sql, 'visit_days', inDays)
     await makeRoom(sql, 'visit_visitors', seen)
-    await addTo(sql, 'hour', inHours)
-    await addTo(sql, 'day', inDays)
-    await addVisitors(sql, seen)
+    // What many write comes last, so that nobody waits for it longer than its own rows take.
+    for (const isOfMany of [false, true]) {
+      const some = <T extends Key>(rows: readonly T[]): T[] => rows.filter((row) => isLink(row) !== isOfMany)
+      await addTo(sql, 'hour', some(inHours))
+      await addTo(sql, 'day', some(inDays))
+      await addVisitors(sql, some(seen))
+    }
   }
 
 /** Whose a link's visits are, besides its own. A link that is gone has nobody who could ask. */

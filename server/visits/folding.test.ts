@@ -42,32 +42,41 @@ function expectSums(links: readonly LinkVisits[], rows: readonly Row[]): void {
 }
 
 describe('the folding', () => {
-  it('adds up to the clicks in every dimension, whatever was sampled, and comes through the spool as it was', () => {
+  it('adds up to the clicks in every dimension, whatever was sampled, and comes through the spool as it was', () =>
     fc.assert(
-      fc.property(fc.array(fc.array(sample, { maxLength: 6 }), { minLength: 1, maxLength: 4 }), (seconds) => {
-        const batches = seconds.map((samples, n) => {
-          const rows = rowsOf(samples)
-          const links = sumUp(rows, samples, all)
-          expectSums(links, rows)
-          const totals = { accepted: 0, dropped: 0 }
-          const line = toLine({ number: 1, hourMs: (n % 2) * 3_600_000, rows, dropped: 0, totals, visits: pack(links) })
-          expect(Buffer.from(line).length).toBe(line.length)
-          const read = fromLine(line.trimEnd())!
-          expect(unpack(read.visits).map(plain)).toEqual(links.map(plain))
-          return read
-        })
-        for (const { hourMs, links } of merged(batches)) {
-          const rows = new Map<number, number>()
-          for (const batch of batches) {
-            if (batch.hourMs !== hourMs) continue
-            for (const [linkId, clicks] of batch.rows) rows.set(linkId, (rows.get(linkId) ?? 0) + clicks)
+      fc.asyncProperty(
+        fc.array(fc.array(sample, { maxLength: 6 }), { minLength: 1, maxLength: 4 }),
+        async (seconds) => {
+          const batches = seconds.map((samples, n) => {
+            const rows = rowsOf(samples)
+            const links = sumUp(rows, samples, all)
+            expectSums(links, rows)
+            const totals = { accepted: 0, dropped: 0 }
+            const line = toLine({
+              number: 1,
+              hourMs: (n % 2) * 3_600_000,
+              rows,
+              dropped: 0,
+              totals,
+              visits: pack(links),
+            })
+            expect(Buffer.from(line).length).toBe(line.length)
+            const read = fromLine(line.trimEnd())!
+            expect(unpack(read.visits).map(plain)).toEqual(links.map(plain))
+            return read
+          })
+          for (const { hourMs, links } of await merged(batches)) {
+            const rows = new Map<number, number>()
+            for (const batch of batches) {
+              if (batch.hourMs !== hourMs) continue
+              for (const [linkId, clicks] of batch.rows) rows.set(linkId, (rows.get(linkId) ?? 0) + clicks)
+            }
+            const given = links.map(({ linkId }): Row => [linkId, rows.get(linkId)!, 0])
+            expectSums(links, given)
           }
-          const given = links.map(({ linkId }): Row => [linkId, rows.get(linkId)!, 0])
-          expectSums(links, given)
-        }
-      }),
-    )
-  })
+        },
+      ),
+    ))
 
   it('is exact where every visit was looked at', () => {
     fc.assert(

@@ -14,6 +14,9 @@ export const subjectOf = {
   tenant: (id: string): string => `t/${id}`,
 }
 
+/** Of one link, and not of all that has a tag or is a tenant's. */
+export const isLink = ({ subject }: Key): boolean => subject.startsWith('l/')
+
 /** Of a tenant, as SQL: one that has got the id of another, whose visits are still being removed, has a name of its own (migration 0028). */
 export const tenantSubject = (id: string): string =>
   `coalesce((select visits_subject from tenants where tenants.id = ${id}), 't/' || ${id})`

@@ -84,7 +84,11 @@ describe('visits of a process', () => {
   let untold = 0
   let errors: string[] = []
 
-  function start({ maxBytes = 1e9, ...more }: { maxBytes?: number } & Partial<ClicksDeps> = {}) {
+  function start({
+    maxBytes = 1e9,
+    everyMs = 1e9,
+    ...more
+  }: { maxBytes?: number; everyMs?: number } & Partial<ClicksDeps> = {}) {
     given.length = untold = folding.fails = 0
     folding.isLate = () => false
     errors = []
@@ -115,7 +119,7 @@ describe('visits of a process', () => {
         },
         ...more,
       },
-      { clicksEveryMs: 1e9, clickLinks: 1000, takeOverEveryMs: 0, clicksStopMs: 2000 },
+      { clicksEveryMs: everyMs, clickLinks: 1000, takeOverEveryMs: 0, clicksStopMs: 2000, visitsRestMs: 1e9 },
     )
     running = clicks
     const visit = (linkId: number, said: Partial<Said>, times = 1, peer = '192.0.2.7'): void => {
@@ -160,6 +164,21 @@ describe('visits of a process', () => {
     expect(second).toMatchObject({ total: 10_000, people: 10_000, detailed: limits.visitsPerLink, atLeast: true })
     expect(cellsOf(second!, 'referrer')).toEqual([['b.example', 10_000, 10_000]])
     expect([await clicksOf(101), await clicksOf(102), untold, errors]).toEqual([10, 10_000, 0, []])
+  })
+
+  it('of which many were told let Postgres rest, so that rows are written once for what comes meanwhile', async () => {
+    const { clicks, visit } = start({ everyMs: 10 })
+    for (let link = 0; link < 1000; link++)
+      visit(8_000_000 + link, { acceptLanguage: 'de', referer: 'https://a.example/' })
+    await waitFor(() => clicks.spooled + clicks.pending === 0 && given.length > 0)
+    let came = 1
+    await waitFor(() => {
+      visit(8_000_000, {})
+      came++
+      return clicks.spooled >= 30
+    })
+    await clicks.flush()
+    expect(allGiven(8_000_000).reduce((sum, { total }) => sum + total, 0)).toBe(came)
   })
 
   it('that Postgres takes at the second try are there once', async () => {
