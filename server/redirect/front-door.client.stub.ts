@@ -23,6 +23,7 @@ export async function start(
   const counted = {
     statuses: [] as number[],
     clicks: 0,
+    visits: [] as string[],
     handedOver: [] as string[],
     letGo: 0,
     waiting: 0,

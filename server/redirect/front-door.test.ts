@@ -49,6 +49,23 @@ describe('the front door', () => {
     for (const target of nowhere) expect(await statusOf(target)).toBe('404')
   })
 
+  it.each(['raw', 'http'] as const)(
+    'takes the first of several languages and programs, for rules and statistics alike, FRONT_DOOR=%s',
+    async (frontDoor) => {
+      const { port, counted } = await start(frontDoor)
+      const said = ['User-Agent: a', 'User-Agent: b']
+      for (const [first, then, led] of [
+        ['en;q=0.5', 'de', 'Jabc123?a=b'],
+        ['de;q=0.5', 'en', 'de'],
+      ] as const) {
+        const languages = [`Accept-Language: ${first}`, `accept-language: ${then}`]
+        const answer = await ask(await dial(port), get('Jabc123', ...said, ...languages))
+        expect(answer).toContain(`\r\nLocation: https://example.com/${led}`)
+        expect(JSON.parse(counted.visits.at(-1) ?? '')).toMatchObject({ userAgent: 'a', acceptLanguage: first })
+      }
+    },
+  )
+
   it('writes a redirect to the letter', async () => {
     const { port, counted } = await start()
     const client = await dial(port)

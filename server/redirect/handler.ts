@@ -134,14 +134,17 @@ function askerOf(req: IncomingMessage, res: ServerResponse): Asker {
     query: queryOf(req.url ?? ''),
     accept: req.headers.accept,
     userAgent: req.headers['user-agent'],
-    acceptLanguage: req.headers['accept-language'],
+    get acceptLanguage() {
+      return languageOf(req)
+    },
     said: () => {
       const { headers } = req
       const field = (name: string): string | undefined => [headers[name]].flat()[0]
       const { 'user-agent': userAgent, referer } = headers
-      // The first of several, as the raw front door reads it; Node joins them.
-      const [language] = req.headersDistinct['accept-language'] ?? []
-      return saidBy(userAgent, referer, language, field('dnt'), field('sec-gpc'), purposeNames.map(field))
+      return saidBy(userAgent, referer, languageOf(req), field('dnt'), field('sec-gpc'), purposeNames.map(field))
     },
   }
 }
+
+/** The first of several, as the raw front door reads it, for rules and statistics alike; Node joins them. */
+const languageOf = (req: IncomingMessage): string | undefined => req.headersDistinct['accept-language']?.[0]

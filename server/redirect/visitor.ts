@@ -247,11 +247,11 @@ export class Visitor implements Holder, Asker, Outside {
   }
 
   get userAgent(): string | undefined {
-    return this.#field(userAgentName)
+    return this.#first(userAgentName)
   }
 
   get acceptLanguage(): string | undefined {
-    return this.#field(acceptLanguageName)
+    return this.#first(acceptLanguageName)
   }
 
   get query(): string | undefined {
@@ -267,6 +267,11 @@ export class Visitor implements Holder, Asker, Outside {
 
   #field(name: Buffer): string | undefined {
     return this.#chunk === undefined ? undefined : fieldIn(this.#chunk, this.#headBegin, this.#headEnd, name)
+  }
+
+  /** Of several, as statistics read it. */
+  #first(name: Buffer): string | undefined {
+    return this.#chunk === undefined ? undefined : fieldsIn(this.#chunk, this.#headBegin, this.#headEnd, [name])[0]
   }
 
   #wait(chunk: Buffer, at: number): void {
