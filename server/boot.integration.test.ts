@@ -125,11 +125,18 @@ describe('migrations', () => {
     expect(await db.query(`select from ql_migrations where name like '0026%'`)).not.toEqual([])
   })
 
-  test('that fail leave nothing behind, and are no reason to try again', async () => {
+  test('that fail leave nothing of themselves behind, say which it was, and are no reason to try again', async () => {
     await db.query('create table clicks (mine int)')
     const failure = await start().catch((error: unknown) => error)
     expect(isUnavailable(failure)).toBe(false)
     expect(await db.query(`select from pg_tables where tablename = 'links'`)).toEqual([])
+    // Of those before it each is whole, so it is said which one it was.
+    await db.query('drop table clicks; create table sessions (mine int)')
+    await expect(start()).rejects.toThrow(
+      '0015_sessions.sql failed, and the migrations before it stay: relation "sessions" already exists',
+    )
+    await db.query('drop table sessions')
+    await start()
   })
 })
 

@@ -1,6 +1,7 @@
 // What plain links pay for what they are not: once there are further domains, and where one link in ten has rules. CPU of the server per
-// request, with a browser's headers, all in tier 1, each asked in turn, again and again. One server knows of no domain and no rule; another
-// one, which knows of rules only, has to cost the same for plain links: by how much it does not is what the machine makes of it.
+// request, with a browser's headers, all in tier 1. What a machine makes of one process and the next, and of one second and the next, is more
+// than what is looked for. So there are two servers of each kind, all are asked within each round, in turn forwards and backwards, and what is
+// told is the median of the rounds' ratios. The two that know of no domain and no rule have to cost the same.
 //   npm run -s bench:domains-and-rules        SECONDS and REPETITIONS make it shorter
 import { ask } from '../../embedded/ask.ts'
 import { command } from '../report/command.ts'
@@ -8,11 +9,13 @@ import { numberOf } from '../report/knobs.ts'
 import { openArena, trusted, type Arena } from './arena.ts'
 import { browserHeaders, type Load } from './loads.ts'
 import type { BenchServer } from './stand.ts'
-import { checkAll, measureAll, repetitionsRange, secondsRange, type Subject } from './subjects.ts'
+import { quartilesOf, spreadOf } from '../measure/stats.ts'
+import { checkAll, measure, repetitionsRange, secondsRange, type Run, type Subject } from './subjects.ts'
 
 const count = 2000
 /** As much as further domains may cost. */
 const noise = 0.05
+const warmUpS = 2
 const domains = ['go.bench.example', 'to.bench.example', 'at.bench.example'] as const
 const url = 'https://example.org/a/page/of/usual/length?from=quicklink&n='
 const rules = [{ when: { language: 'de' }, url: `${url}de` }, { when: { device: 'mobile' }, url: `${url}m` }, { url }]
@@ -25,30 +28,30 @@ const insert = (prefix: string, hasRules: string): [text: string, values: unknow
 ]
 
 async function server(arena: Arena): Promise<BenchServer> {
-  // A machine that is busy with other work is not a Postgres that does not answer: what is measured is in tier 1.
-  const env = { REDIS_URL: arena.stand.redis.url, LOCAL_CACHE_MAX: String(10 * count), DB_TIMEOUT_MS: '2000' }
-  const one = await arena.quickLink(env)
-  await arena.stand.sql.query(...insert('link-', 'false'))
+  // A machine that is busy with other work is not a Postgres that does not answer: what is measured is in tier 1. Of visits so many
+  // a second are looked at, however many come: that is no part of what a redirect costs.
+  const env = { LOCAL_CACHE_MAX: String(10 * count), DB_TIMEOUT_MS: '2000', VISITS: 'off' }
+  const one = await arena.quickLink({ REDIS_URL: arena.stand.redis.url, ...env })
   await trusted(one)
   return one
 }
 
-async function withDomains(arena: Arena): Promise<BenchServer> {
-  const one = await server(arena)
-  for (const host of domains) {
+type Pair = readonly [BenchServer, BenchServer]
+
+/** Two servers of the same links. */
+async function pairOf(
+  arena: Arena,
+  hosts: readonly string[],
+  links: readonly (readonly [string, string])[],
+): Promise<Pair> {
+  const first = await server(arena)
+  for (const host of hosts) {
     const headers = { Authorization: `Bearer ${arena.key}`, 'Content-Type': 'application/json' }
-    const made = await ask(one.url, '/api/v1/domains', { method: 'POST', headers, body: JSON.stringify({ host }) })
+    const made = await ask(first.url, '/api/v1/domains', { method: 'POST', headers, body: JSON.stringify({ host }) })
     if (made.status !== 201) throw new Error(`POST /domains was answered ${made.status}: ${made.text}`)
   }
-  await arena.stand.sql.query(...insert(`${domains[1]}/link-`, 'false'))
-  return one
-}
-
-async function withRules(arena: Arena): Promise<BenchServer> {
-  const one = await server(arena)
-  await arena.stand.sql.query(...insert('mix-', 'n % 10 = 5'))
-  await arena.stand.sql.query(...insert('rules-', 'true'))
-  return one
+  for (const [prefix, hasRules] of links) await arena.stand.sql.query(...insert(prefix, hasRules))
+  return [first, await server(arena)]
 }
 
 const visit = (prefix: string, host?: string): Load => ({
@@ -58,41 +61,104 @@ const visit = (prefix: string, host?: string): Load => ({
   ...(host === undefined ? {} : { host }),
 })
 
-async function subjects(arenas: readonly [Arena, Arena, Arena]): Promise<Subject[]> {
-  const [none, some, mixed] = [await server(arenas[0]), await withDomains(arenas[1]), await withRules(arenas[2])]
+const kinds = {
+  none: 'no domain, no rule',
+  default: 'three further domains, a link of the default one',
+  further: 'three further domains, a link of one',
+  beside: 'a plain link beside those with rules',
+  mix: 'one link in ten has rules',
+  rules: 'every link has rules',
+}
+type Kind = keyof typeof kinds
+
+interface Asked extends Subject {
+  readonly kind: Kind
+}
+
+async function subjects(arenas: readonly [Arena, Arena, Arena]): Promise<Asked[]> {
+  const none = await pairOf(arenas[0], [], [['link-', 'false']])
+  const some = await pairOf(arenas[1], domains, [
+    ['link-', 'false'],
+    [`${domains[1]}/link-`, 'false'],
+  ])
+  const mixed = await pairOf(
+    arenas[2],
+    [],
+    [
+      ['link-', 'false'],
+      ['mix-', 'n % 10 = 5'],
+      ['rules-', 'true'],
+    ],
+  )
+  const of = (kind: Kind, servers: Pair, load: Load): Asked[] =>
+    servers.map((server, n) => ({ kind, name: `${kind} ${n}`, what: kinds[kind], server, load }))
   return [
-    { name: 'none', what: 'no domain, no rule', server: none, load: visit('link-') },
-    { name: 'default', what: 'three further domains, a link of the default one', server: some, load: visit('link-') },
-    { name: 'further', what: 'three further domains, a link of one', server: some, load: visit('link-', domains[1]) },
-    { name: 'beside', what: 'a plain link beside those with rules', server: mixed, load: visit('link-') },
-    { name: 'mix', what: 'one link in ten has rules', server: mixed, load: visit('mix-') },
-    { name: 'rules', what: 'every link has rules', server: mixed, load: visit('rules-') },
-  ]
+    of('none', none, visit('link-')),
+    of('default', some, visit('link-')),
+    of('further', some, visit('link-', domains[1])),
+    of('beside', mixed, visit('link-')),
+    of('mix', mixed, visit('mix-')),
+    of('rules', mixed, visit('rules-')),
+  ].flat()
+}
+
+/** CPU per request of one round, by name. */
+type Round = ReadonlyMap<string, Run>
+
+async function roundsOf(
+  arena: Arena,
+  all: readonly Asked[],
+  { seconds, repetitions }: { seconds: number; repetitions: number },
+): Promise<Round[]> {
+  for (const one of all) await measure(arena, one, warmUpS)
+  const rounds: Round[] = []
+  for (let n = 0; n < repetitions; n++) {
+    const round = new Map<string, Run>()
+    for (const one of n % 2 === 0 ? all : all.toReversed()) round.set(one.name, await measure(arena, one, seconds))
+    rounds.push(round)
+  }
+  return rounds
+}
+
+const cpuUs = (round: Round, name: string): number => round.get(name)?.cpuUs ?? NaN
+const ofKind = (round: Round, kind: Kind): number => (cpuUs(round, `${kind} 0`) + cpuUs(round, `${kind} 1`)) / 2
+
+/** Its median, and what half of the rounds lie between. */
+const told = (values: readonly number[]): string => {
+  const [from = NaN, to = NaN] = quartilesOf(values) ?? []
+  return `${spreadOf(values).median.toFixed(3)} (${from.toFixed(2)} to ${to.toFixed(2)})`
 }
 
 await command(async () => {
-  const repetitions = numberOf(process.env, 'REPETITIONS', repetitionsRange) ?? 7
-  const seconds = numberOf(process.env, 'SECONDS', secondsRange) ?? 2
+  const repetitions = numberOf(process.env, 'REPETITIONS', repetitionsRange) ?? 16
+  const seconds = numberOf(process.env, 'SECONDS', secondsRange) ?? 0.5
   const arenas = [await openArena(), await openArena(), await openArena()] as const
   try {
     const all = await subjects(arenas)
     await checkAll(all)
-    const measured = await measureAll(arenas[0], all, { repetitions, seconds, warmUpS: 3 }, () => undefined)
-    const cpuUs = (name: string): number => measured[name]?.cpuUs.median ?? NaN
-    console.log('| what is asked for | µs of CPU (least) | ÷ no domain, no rule |\n|---|---|---|')
-    for (const { name, what } of all) {
-      console.log(
-        `| ${what} | ${cpuUs(name).toFixed(2)} (${measured[name]?.cpuUs.min.toFixed(2) ?? '-'}) | ${(cpuUs(name) / cpuUs('none')).toFixed(3)} |`,
-      )
+    const rounds = await roundsOf(arenas[0], all, { repetitions, seconds })
+    const ratios = (kind: Kind): number[] => rounds.map((round) => ofKind(round, kind) / ofKind(round, 'none'))
+    console.log('| what is asked for | µs of CPU | ÷ no domain, no rule: median (half of the rounds) |\n|---|---|---|')
+    for (const [kind, what] of Object.entries(kinds) as [Kind, string][]) {
+      const { median } = spreadOf(rounds.map((round) => ofKind(round, kind)))
+      console.log(`| ${what} | ${median.toFixed(2)} | ${told(ratios(kind))} |`)
     }
-    const together = 0.9 * cpuUs('none') + 0.1 * cpuUs('rules')
-    console.log(`\nThe mix ÷ what its parts cost alone: ${(cpuUs('mix') / together).toFixed(3)}`)
-    const failed = all.reduce((sum, { name }) => sum + (measured[name]?.failed ?? 0), 0)
-    console.log(`${failed} requests failed; median of ${repetitions} rounds of ${seconds} s each`)
-    const apart = Math.abs(cpuUs('beside') / cpuUs('none') - 1)
-    if (apart <= noise) return 0
-    console.log(`INCONCLUSIVE: two servers that do the same are ${(100 * apart).toFixed(0)} % apart on this machine`)
-    return 2
+    const parts = rounds.map(
+      (round) => ofKind(round, 'mix') / (0.9 * ofKind(round, 'none') + 0.1 * ofKind(round, 'rules')),
+    )
+    console.log(`\nThe mix ÷ what its parts cost alone: ${told(parts)}`)
+    const alike = rounds.map((round) => cpuUs(round, 'none 1') / cpuUs(round, 'none 0'))
+    console.log(`Two servers that do the same, ÷: ${told(alike)}`)
+    const failed = rounds.flatMap((round) => [...round.values()]).reduce((sum, run) => sum + run.failed, 0)
+    console.log(`${failed} requests failed; ${repetitions} rounds of ${seconds} s each`)
+    const dear = [ratios('default'), ratios('further'), ratios('beside'), parts].some(
+      (values) => spreadOf(values).median > 1 + noise,
+    )
+    if (Math.abs(spreadOf(alike).median - 1) > noise) {
+      console.log('INCONCLUSIVE: two servers that do the same do not cost the same on this machine')
+      return 2
+    }
+    return dear || failed > 0 ? 1 : 0
   } finally {
     await Promise.all(arenas.map((arena) => arena.close()))
   }

@@ -62,15 +62,21 @@ async function takeLock(client: pg.Client): Promise<void> {
 /** Then a role that may not change tables is enough. */
 async function isMigrated(client: pg.Client): Promise<boolean> {
   try {
-    const { rows } = await client.query<{ name: string }>('select name from public.ql_migrations')
-    const done = new Set(rows.map(({ name }) => name))
-    const files = (await readdir(migrations)).filter((file) => file.endsWith('.sql'))
-    return files.every((file) => done.has(file.slice(0, -'.sql'.length)))
+    return (await missing(client)).length === 0
   } catch (error) {
     const state = sqlState(error)
     if (state === undefinedTable) return false
     throw state === insufficientPrivilege ? mayNot() : error
   }
+}
+
+/** Names of those that are not done, in their order. */
+async function missing(client: pg.Client): Promise<string[]> {
+  const { rows } = await client.query<{ name: string }>('select name from public.ql_migrations')
+  const done = new Set(rows.map(({ name }) => name))
+  const files = (await readdir(migrations)).filter((file) => file.endsWith('.sql'))
+  const names = files.map((file) => file.slice(0, -'.sql'.length))
+  return names.filter((name) => !done.has(name)).sort()
 }
 
 const [undefinedTable, insufficientPrivilege] = ['42P01', '42501']
@@ -128,9 +134,19 @@ async function migrated(client: pg.Client, onInfo: (message: string) => void, ma
     for (const { name } of applied) onInfo(`migrated the database: ${name}`)
     return true
   } catch (error) {
-    if (!mayTryAgain || sqlState(error) !== lockNotAvailable) throw error
+    const state = sqlState(error)
+    // Not Postgres has said so: there may be no connection any more.
+    if (state === undefined) throw error
     await client.query('rollback')
-    return false
+    if (mayTryAgain && state === lockNotAvailable) return false
+    throw await named(client, error as Error)
   }
 }
 const lockNotAvailable = '55P03'
+
+/** With the file that says it. */
+async function named(client: pg.Client, error: Error): Promise<Error> {
+  const [next] = await missing(client).catch(() => [])
+  if (next !== undefined) error.message = `${next}.sql failed, and the migrations before it stay: ${error.message}`
+  return error
+}

@@ -2,7 +2,9 @@
 import { expect, it, onTestFinished } from 'vitest'
 import { freshDatabase, migrated, waitFor } from '../../testing/services.ts'
 import { openPostgres, type Postgres } from '../connections/postgres.ts'
+import { limits } from '../config.ts'
 import { startImporter } from './job.ts'
+import { noteTry, ourFault, tookTooLong } from './progress.ts'
 
 const nobody = (): never => {
   throw new Error('nobody was to be asked')
@@ -56,3 +58,14 @@ it('an import whose rows somebody holds locked lets the next one pass, and is do
   await holding
   await waitFor(async () => (await state('first')) === 'done', { deadlineMs: 60_000 })
 }, 120_000)
+
+it('a database that is slow and a mistake of ours are counted apart: an import fails for the one that came too often', async () => {
+  const sql = await migrated(await freshDatabase())
+  await stage(sql, 'often', 'any')
+  const now = async () => (await sql.query('select state, failure from imports'))[0]
+  for (let n = 1; n < limits.importSlowTries; n++) await noteTry(sql, 'often', tookTooLong)
+  for (let n = 1; n < limits.importTries; n++) await noteTry(sql, 'often', ourFault)
+  expect(await now()).toEqual({ state: 'queued', failure: null })
+  await noteTry(sql, 'often', ourFault)
+  expect(await now()).toEqual({ state: 'failed', failure: ourFault.sentence })
+})

@@ -27,7 +27,7 @@ export const noteOutcome = (
 ): Promise<unknown> =>
   sql.query(
     `update imports set state = 'running', created = created + $2, replaced = replaced + $3, skipped = skipped + $4,
-       refused = refused + $5, warned = warned + $6, tries = 0, worked_at = clock_timestamp() where id = $1`,
+       refused = refused + $5, warned = warned + $6, tries = 0, slow_tries = 0, worked_at = clock_timestamp() where id = $1`,
     [id, created, replaced, skipped, refused, warned],
   )
 
@@ -44,24 +44,28 @@ export async function finishImport(sql: Sql, id: string, failure: string | null)
 
 /** Why a part fails, as its tenant is told when it has failed often enough. */
 interface Failure {
+  /** What counts it. */
+  readonly column: 'tries' | 'slow_tries'
   readonly most: number
   readonly sentence: string
 }
 
 export const ourFault: Failure = {
+  column: 'tries',
   most: limits.importTries,
   sentence: 'The server could not go on, and its log says why. What was made before it stays.',
 }
 export const tookTooLong: Failure = {
+  column: 'slow_tries',
   most: limits.importSlowTries,
   sentence:
     'The database took too long for the next rows, again and again. What was made before them stays: import the file again later.',
 }
 
 /** After a part has failed: not for ever, and those of others come first. */
-export async function noteTry(sql: Sql, id: string, { most, sentence }: Failure): Promise<void> {
+export async function noteTry(sql: Sql, id: string, { column, most, sentence }: Failure): Promise<void> {
   const [row] = await sql.query<{ tries: number }>(
-    'update imports set tries = tries + 1, worked_at = clock_timestamp() where id = $1 returning tries',
+    `update imports set ${column} = ${column} + 1, worked_at = clock_timestamp() where id = $1 returning ${column} as tries`,
     [id],
   )
   if ((row?.tries ?? 0) >= most) await finishImport(sql, id, sentence)

@@ -27,6 +27,9 @@ export async function findPlain(
   { lifeDays, monthlyHits }: Pick<Tier, 'lifeDays' | 'monthlyHits'>,
   wanted: readonly Wanted[],
 ): Promise<(LinkRow | undefined)[]> {
+  // Those that are alike are looked for once, however many they are: what is found of one has to be sorted.
+  const names = wanted.map(({ url, domain }) => JSON.stringify([url, domain]))
+  const unlike = [...new Map(wanted.map((one, n) => [names[n]!, one]))]
   const rows = await sql.query<LinkRow & { n: number }>(
     `select asked.n, found.* from unnest($1::text[], $2::text[]) with ordinality as asked (url, domain, n) cross join lateral (
        select ${columns} from ${withDetails}
@@ -38,10 +41,10 @@ export async function findPlain(
          and case when strpos(links.code, '/') = 0 then null else split_part(links.code, '/', 1) end is not distinct from asked.domain
        order by links.created_at desc, links.id desc limit 1
      ) as found`,
-    [wanted.map(({ url }) => url), wanted.map(({ domain }) => domain), tenant, monthlyHits, lifeDays],
+    [unlike.map(([, { url }]) => url), unlike.map(([, { domain }]) => domain), tenant, monthlyHits, lifeDays],
   )
-  const found = new Map(rows.map(({ n, ...row }) => [n, row]))
-  return wanted.map((_, n) => found.get(n + 1))
+  const found = new Map(rows.map(({ n, ...row }) => [unlike[n - 1]![0], row]))
+  return names.map((name) => found.get(name))
 }
 
 type Asked = NewAsked | QuickLinkError
