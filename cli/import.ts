@@ -60,7 +60,7 @@ export function addImport(program: Command): void {
       }
       say.thing(now)
       if (now.state === 'failed') throw new Complaint(now.failure ?? 'It has failed.', 1)
-      if (now.refused > 0) throw new Complaint(`${now.refused} rows were refused: ${refused ?? `quicklink imports refused ${id}`} says why.`, 1) // prettier-ignore
+      if (now.refused > 0) throw new Complaint(`${now.refused === 1 ? '1 row was' : `${now.refused} rows were`} refused: ${refused ?? `quicklink imports refused ${id}`} says why.`, 1) // prettier-ignore
     })
   const imports = program.command('imports').description('how far imports are')
   imports
@@ -103,7 +103,8 @@ async function fileAt(path: string): Promise<Blob> {
     return await openAsBlob(path)
   } catch (error) {
     if (error instanceof Complaint) throw error
-    throw new Complaint(`${path} cannot be read (${(error as NodeJS.ErrnoException).code}).`, 2)
+    const { code } = error as NodeJS.ErrnoException
+    throw new Complaint(code === 'ENOENT' ? `There is no file ${path}.` : `${path} cannot be read (${code}).`, 2)
   }
 }
 

@@ -20,9 +20,12 @@ const cell = (value: unknown): string => {
 
 type Row = Readonly<Record<string, unknown>>
 
+/** "shortUrl" → "SHORT URL". */
+const headingOf = (name: string): string => name.replaceAll(/(?=[A-Z])/g, ' ').toUpperCase()
+
 /** A line each, under the names of the columns. */
 export function tableOf(rows: readonly Row[], columns: readonly string[]): string {
-  const cells = [columns.map((name) => name.toUpperCase()), ...rows.map((row) => columns.map((name) => cell(row[name])))]
+  const cells = [columns.map(headingOf), ...rows.map((row) => columns.map((name) => cell(row[name])))]
   const widths = columns.map((_, n) => Math.max(...cells.map((line) => line[n]!.length)))
   return cells.map((line) => line.map((text, n) => text.padEnd(widths[n]!)).join('  ').trimEnd()).join('\n')
 } // prettier-ignore

@@ -40,7 +40,7 @@ const ql = (line: string, own?: Record<string, string>, input?: string): Promise
 test('a link is made, found, changed, disabled and deleted', async () => {
   expect(await ql('links create https://example.org/spring --code spring')).toEqual({ code: 0, err: '', out: `${server.url.replace('127.0.0.1', 'localhost')}/spring\n` }) // prettier-ignore
   expect((await ql('links list -q spri')).out).toMatch(
-    /^SHORTURL .*\n\S+\/spring +https:\/\/example\.org\/spring +– +– +0 +active /,
+    /^SHORT URL .*\n\S+\/spring +https:\/\/example\.org\/spring +– +– +0 +active /,
   )
   const { out } = await ql('--json links edit spring --url https://example.org/summer --hits 5')
   expect(JSON.parse(out)).toMatchObject({ code: 'spring', url: 'https://example.org/summer', monthlyHits: 5 })
@@ -118,7 +118,7 @@ test('links are imported from a file, what was refused is written to another, an
   writeFileSync(file, 'code,url\nmoved,https://example.org/moved\nnot a code,https://example.org/\n')
   expect((await run(['import', file, '--dry-run', '--wait'])).out).toMatch(/created +1\n/)
   const { code, err } = await run(['import', file, '--refused', refused])
-  expect([code, err]).toEqual([1, `1 rows were refused: ${refused} says why.\n`])
+  expect([code, err]).toEqual([1, `1 row was refused: ${refused} says why.\n`])
   expect(readFileSync(refused, 'utf8')).toMatch(
     /^line,reason,code,url,newCode\r\n3,"?The code not a code cannot be kept/,
   )
@@ -240,7 +240,7 @@ test('tenants and their keys; what a key may not do ends with 1 and the reason',
   expect((await run(['tenants', 'create', 'acme', '--name', 'Acme & Co'])).out).toContain('Acme & Co')
   const { out } = await ql('keys create acme --name laptop --role viewer')
   const viewer = { QUICKLINK_URL: server.url, QUICKLINK_KEY: out.trim() }
-  expect((await ql('limits', viewer)).out).toMatch(/^STANDARD +USED +LIMIT +REMAINING +RESETSAT\ncreates +0 +50 /)
+  expect((await ql('limits', viewer)).out).toMatch(/^STANDARD +USED +LIMIT +REMAINING +RESETS AT\ncreates +0 +50 /)
   expect(JSON.parse((await ql('--json limits', viewer)).out)).toMatchObject({
     tier: 'standard',
     creates: { limit: 50 },
@@ -250,7 +250,7 @@ test('tenants and their keys; what a key may not do ends with 1 and the reason',
   expect(refused.err).toMatch(/^[^\n]+\.\n$/)
   const [key] = JSON.parse((await ql('--json keys list acme')).out) as { id: string }[]
   expect((await ql(`keys revoke acme ${key?.id}`)).code).toBe(0)
-  expect(await ql('limits', viewer)).toMatchObject({ code: 1, err: expect.stringContaining('quicklink login URL') as string }) // prettier-ignore
+  expect(await ql('limits', viewer)).toMatchObject({ code: 1, err: expect.stringContaining("does not take this key") as string }) // prettier-ignore
 })
 
 test('a login is remembered where only its user reads it, and its key is no argument', async () => {

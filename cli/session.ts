@@ -33,7 +33,7 @@ export function sayOf(url: string, json: boolean): Say {
   const complete = async <T>(asked: Promise<Answer<T>>): Promise<T | undefined> => {
     const { data, error, response } = await asked.catch((reason: unknown) => unreachable(url, reason))
     if (response.ok) return data
-    throw new Complaint(sentenceOf(error, response), 1)
+    throw new Complaint(sentenceOf(url, error, response), 1)
   }
   return {
     async answer(asked) {
@@ -58,9 +58,10 @@ function unreachable(url: string, reason: unknown): never {
   throw new Complaint(`Nobody answers at ${url} (${why}): is QuickLink running there? make up, or quicklink login URL.`, 3)
 } // prettier-ignore
 
-function sentenceOf(error: unknown, { status }: Response): string {
+function sentenceOf(url: string, error: unknown, { status }: Response): string {
   const { detail, code } = (error ?? {}) as Partial<Problem>
   if (detail === undefined) return `The server answered ${status}, but not as QuickLink does: is this its address?`
-  if (code === 'unauthorized') return `${detail} Log in with one: quicklink login URL.`
+  if (code === 'unauthorized')
+    return `${url} does not take this key: log in with one that is valid there, quicklink login ${url}`
   return detail
 }
