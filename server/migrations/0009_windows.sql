@@ -14,15 +14,3 @@ begin
     where deleted_at is null and (expires_at is null or expires_at > now() or expired_url is not null);
   return null;
 end $$;
-
--- Words that are reserved from now on. Whoever has one keeps it.
-do $$
-declare kept text;
-begin
-  select string_agg(code, ', ' order by code) into kept from links
-  where deleted_at is null and lower(code) in
-    ('account', 'auth', 'console', 'invite', 'oidc', 'session', 'signin', 'signout', 'signup');
-  if kept is not null then
-    raise warning 'these codes are reserved words from now on, and the links that have them keep them: %', kept;
-  end if;
-end $$;
