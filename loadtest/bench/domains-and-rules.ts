@@ -1,21 +1,26 @@
 // What plain links pay for what they are not: once there are further domains, and where one link in ten has rules. CPU of the server per
-// request, with a browser's headers, all in tier 1. What a machine makes of one process and the next, and of one second and the next, is more
-// than what is looked for. So there are two servers of each kind, all are asked within each round, in turn forwards and backwards, and what is
-// told is the median of the rounds' ratios. The two that know of no domain and no rule have to cost the same.
-//   npm run -s bench:domains-and-rules        SECONDS and REPETITIONS make it shorter
+// request, with a browser's headers, all in tier 1. What a machine makes of one second and the next is far more than what is looked for, so
+// those that are compared take turns of some milliseconds; and what it makes of one process and the next is more, too, so each time they are
+// other processes. The two that know of no domain and no rule have to cost the same, or nothing is shown.
+//   npm run -s bench:domains-and-rules        REPETITIONS=1 makes it shorter
 import { ask } from '../../embedded/ask.ts'
 import { command } from '../report/command.ts'
 import { numberOf } from '../report/knobs.ts'
 import { openArena, trusted, type Arena } from './arena.ts'
 import { browserHeaders, type Load } from './loads.ts'
 import type { BenchServer } from './stand.ts'
+import { cpuSecondsOf } from '../measure/cpu.ts'
 import { quartilesOf, spreadOf } from '../measure/stats.ts'
-import { checkAll, measure, repetitionsRange, secondsRange, type Run, type Subject } from './subjects.ts'
+import { drive } from './driver.ts'
+import { checkAll, repetitionsRange, secondsRange, type Subject } from './subjects.ts'
 
-const count = 2000
+/** Few enough that each is asked for several times a second. */
+const count = 500
 /** As much as further domains may cost. */
 const noise = 0.05
 const warmUpS = 2
+/** No part or multiple of what a server does by the clock. */
+const sliceMs = 47
 const domains = ['go.bench.example', 'to.bench.example', 'at.bench.example'] as const
 const url = 'https://example.org/a/page/of/usual/length?from=quicklink&n='
 const rules = [{ when: { language: 'de' }, url: `${url}de` }, { when: { device: 'mobile' }, url: `${url}m` }, { url }]
@@ -36,22 +41,12 @@ async function server(arena: Arena): Promise<BenchServer> {
   return one
 }
 
-type Pair = readonly [BenchServer, BenchServer]
-
-/** Two servers of the same links. */
-async function pairOf(
-  arena: Arena,
-  hosts: readonly string[],
-  links: readonly (readonly [string, string])[],
-): Promise<Pair> {
-  const first = await server(arena)
-  for (const host of hosts) {
+async function makeDomains(arena: Arena, { url }: BenchServer): Promise<void> {
+  for (const host of domains) {
     const headers = { Authorization: `Bearer ${arena.key}`, 'Content-Type': 'application/json' }
-    const made = await ask(first.url, '/api/v1/domains', { method: 'POST', headers, body: JSON.stringify({ host }) })
+    const made = await ask(url, '/api/v1/domains', { method: 'POST', headers, body: JSON.stringify({ host }) })
     if (made.status !== 201) throw new Error(`POST /domains was answered ${made.status}: ${made.text}`)
   }
-  for (const [prefix, hasRules] of links) await arena.stand.sql.query(...insert(prefix, hasRules))
-  return [first, await server(arena)]
 }
 
 const visit = (prefix: string, host?: string): Load => ({
@@ -65,100 +60,96 @@ const kinds = {
   none: 'no domain, no rule',
   default: 'three further domains, a link of the default one',
   further: 'three further domains, a link of one',
-  beside: 'a plain link beside those with rules',
   mix: 'one link in ten has rules',
   rules: 'every link has rules',
 }
 type Kind = keyof typeof kinds
 
-interface Asked extends Subject {
-  readonly kind: Kind
-}
+/** Those that take turns: the first two do the same. */
+type Group = readonly (Subject & { readonly kind: Kind })[]
 
-async function subjects(arenas: readonly [Arena, Arena, Arena]): Promise<Asked[]> {
-  const none = await pairOf(arenas[0], [], [['link-', 'false']])
-  const some = await pairOf(arenas[1], domains, [
-    ['link-', 'false'],
-    [`${domains[1]}/link-`, 'false'],
-  ])
-  const mixed = await pairOf(
-    arenas[2],
-    [],
-    [
-      ['link-', 'false'],
-      ['mix-', 'n % 10 = 5'],
-      ['rules-', 'true'],
-    ],
-  )
-  const of = (kind: Kind, servers: Pair, load: Load): Asked[] =>
-    servers.map((server, n) => ({ kind, name: `${kind} ${n}`, what: kinds[kind], server, load }))
-  return [
-    of('none', none, visit('link-')),
-    of('default', some, visit('link-')),
-    of('further', some, visit('link-', domains[1])),
-    of('beside', mixed, visit('link-')),
-    of('mix', mixed, visit('mix-')),
-    of('rules', mixed, visit('rules-')),
-  ].flat()
-}
-
-/** CPU per request of one round, by name. */
-type Round = ReadonlyMap<string, Run>
-
-async function roundsOf(
-  arena: Arena,
-  all: readonly Asked[],
-  { seconds, repetitions }: { seconds: number; repetitions: number },
-): Promise<Round[]> {
-  for (const one of all) await measure(arena, one, warmUpS)
-  const rounds: Round[] = []
-  for (let n = 0; n < repetitions; n++) {
-    const round = new Map<string, Run>()
-    for (const one of n % 2 === 0 ? all : all.toReversed()) round.set(one.name, await measure(arena, one, seconds))
-    rounds.push(round)
+/** Servers that nobody has asked anything yet. */
+async function groups(plain: Arena, other: Arena): Promise<Group[]> {
+  const of = async (kind: Kind, arena: Arena, load: Load): Promise<Group[number]> => {
+    return { kind, name: kind, what: kinds[kind], server: await server(arena), load }
   }
-  return rounds
+  const none = [await of('none', plain, visit('link-')), await of('none', plain, visit('link-'))]
+  return [
+    [...none, await of('default', other, visit('link-')), await of('further', other, visit('link-', domains[1]))],
+    [...none, await of('mix', plain, visit('mix-')), await of('rules', plain, visit('rules-'))],
+  ]
 }
 
-const cpuUs = (round: Round, name: string): number => round.get(name)?.cpuUs ?? NaN
-const ofKind = (round: Round, kind: Kind): number => (cpuUs(round, `${kind} 0`) + cpuUs(round, `${kind} 1`)) / 2
+async function makeLinks(plain: Arena, other: Arena): Promise<void> {
+  const [first, second] = [await server(plain), await server(other)]
+  await plain.stand.sql.query(...insert('link-', 'false'))
+  await plain.stand.sql.query(...insert('mix-', 'n % 10 = 5'))
+  await plain.stand.sql.query(...insert('rules-', 'true'))
+  await makeDomains(other, second)
+  await other.stand.sql.query(...insert('link-', 'false'))
+  await other.stand.sql.query(...insert(`${domains[1]}/link-`, 'false'))
+  await Promise.all([first.stop(), second.stop()])
+}
 
-/** Its median, and what half of the rounds lie between. */
+/** µs of CPU per request, of each of the group. */
+async function turns({ cores }: Arena, group: Group, seconds: number): Promise<number[]> {
+  const slices = Math.round((seconds * 1000) / sliceMs)
+  const servers = group.map(({ server, load }) => ({ url: server.url, load }))
+  const pids = group.map(({ server }) => server.pid)
+  const before = cpuSecondsOf(pids)
+  const driven = await drive({ servers, connections: 32, slices, sliceMs }, cores?.generator)
+  const after = cpuSecondsOf(pids)
+  const failed = driven.servers.reduce((sum, one) => sum + one.failed, 0)
+  if (failed > 0) throw new Error(`${failed} requests were not answered as they should be`)
+  return group.map((_, n) => ((after[n]! - before[n]!) * 1e6) / driven.servers[n]!.requests)
+}
+
+/** Its median, and what half of them lie between. */
 const told = (values: readonly number[]): string => {
   const [from = NaN, to = NaN] = quartilesOf(values) ?? []
   return `${spreadOf(values).median.toFixed(3)} (${from.toFixed(2)} to ${to.toFixed(2)})`
 }
 
 await command(async () => {
-  const repetitions = numberOf(process.env, 'REPETITIONS', repetitionsRange) ?? 16
-  const seconds = numberOf(process.env, 'SECONDS', secondsRange) ?? 0.5
-  const arenas = [await openArena(), await openArena(), await openArena()] as const
+  const repetitions = numberOf(process.env, 'REPETITIONS', repetitionsRange) ?? 10
+  const seconds = numberOf(process.env, 'SECONDS', secondsRange) ?? 2
+  const arenas = [await openArena(), await openArena()] as const
   try {
-    const all = await subjects(arenas)
-    await checkAll(all)
-    const rounds = await roundsOf(arenas[0], all, { repetitions, seconds })
-    const ratios = (kind: Kind): number[] => rounds.map((round) => ofKind(round, kind) / ofKind(round, 'none'))
-    console.log('| what is asked for | µs of CPU | ÷ no domain, no rule: median (half of the rounds) |\n|---|---|---|')
-    for (const [kind, what] of Object.entries(kinds) as [Kind, string][]) {
-      const { median } = spreadOf(rounds.map((round) => ofKind(round, kind)))
-      console.log(`| ${what} | ${median.toFixed(2)} | ${told(ratios(kind))} |`)
+    await makeLinks(...arenas)
+    const costs: Record<Kind, number[]> = { none: [], default: [], further: [], mix: [], rules: [] }
+    const ratios: Record<Kind, number[]> = { none: [], default: [], further: [], mix: [], rules: [] }
+    const [parts, alike, hosts]: [number[], number[], number[]] = [[], [], []]
+    for (let n = 0; n < repetitions; n++) {
+      const all = await groups(...arenas)
+      await checkAll(all.flat())
+      for (const group of all) {
+        await turns(arenas[0], group, warmUpS)
+        const each = await turns(arenas[0], group, seconds)
+        const [one = NaN, other = NaN, third = NaN, fourth = NaN] = each
+        const none = (one + other) / 2
+        alike.push(other / one)
+        for (const [i, { kind }] of group.entries()) {
+          costs[kind].push(each[i]!)
+          ratios[kind].push(each[i]! / none)
+        }
+        if (group[2]?.kind === 'mix') parts.push(third / (0.9 * none + 0.1 * fourth))
+        else hosts.push(fourth / third)
+      }
+      await Promise.all([...new Set(all.flat().map((one) => one.server as BenchServer))].map((one) => one.stop()))
     }
-    const parts = rounds.map(
-      (round) => ofKind(round, 'mix') / (0.9 * ofKind(round, 'none') + 0.1 * ofKind(round, 'rules')),
-    )
-    console.log(`\nThe mix ÷ what its parts cost alone: ${told(parts)}`)
-    const alike = rounds.map((round) => cpuUs(round, 'none 1') / cpuUs(round, 'none 0'))
+    console.log('| what is asked for | µs of CPU | ÷ no domain, no rule: median (half of the turns) |\n|---|---|---|')
+    for (const [kind, what] of Object.entries(kinds) as [Kind, string][]) {
+      console.log(`| ${what} | ${spreadOf(costs[kind]).median.toFixed(2)} | ${told(ratios[kind])} |`)
+    }
+    console.log(`\nA link of a further domain ÷ one of the default, where there are both: ${told(hosts)}`)
+    console.log(`The mix ÷ what its parts cost alone: ${told(parts)}`)
     console.log(`Two servers that do the same, ÷: ${told(alike)}`)
-    const failed = rounds.flatMap((round) => [...round.values()]).reduce((sum, run) => sum + run.failed, 0)
-    console.log(`${failed} requests failed; ${repetitions} rounds of ${seconds} s each`)
-    const dear = [ratios('default'), ratios('further'), ratios('beside'), parts].some(
-      (values) => spreadOf(values).median > 1 + noise,
-    )
+    console.log(`${repetitions} times other processes, ${seconds} s of each in turns of ${sliceMs} ms`)
     if (Math.abs(spreadOf(alike).median - 1) > noise) {
       console.log('INCONCLUSIVE: two servers that do the same do not cost the same on this machine')
       return 2
     }
-    return dear || failed > 0 ? 1 : 0
+    return [ratios.default, ratios.further, hosts, parts].some((values) => spreadOf(values).median > 1 + noise) ? 1 : 0
   } finally {
     await Promise.all(arenas.map((arena) => arena.close()))
   }

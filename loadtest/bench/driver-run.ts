@@ -1,6 +1,6 @@
 // One process of load: `node driver-run.ts <order>`; prints what it has seen as JSON. Without a rate each connection asks
 // again as soon as it is answered. With one, each request is due at a time of its own, which no answer can delay, and waits
-// for a free connection if there is none; several servers take turns then, a slice of time each, so that what the machine
+// for a free connection if there is none. Several servers take turns, a slice of time each, so that what the machine
 // does meanwhile it does to all.
 import { connect, type Socket } from 'node:net'
 import type { Driven, Order, DriverResult } from './driver.ts'
@@ -99,6 +99,8 @@ class Server {
   #next = 0
   #done = 0
   #failed = 0
+  /** Without a rate: it is asked now. */
+  #isTurn = false
 
   constructor({ url, load }: Order['servers'][number], position: number) {
     this.url = new URL(url)
@@ -109,8 +111,14 @@ class Server {
   }
 
   freed(caller: Caller): void {
-    if (rate !== undefined) this.#free.push(caller)
+    if (rate !== undefined || !this.#isTurn) this.#free.push(caller)
     else if (!over) caller.ask(0, performance.now())
+  }
+
+  set isTurn(isTurn: boolean) {
+    this.#isTurn = isTurn
+    if (!isTurn) return
+    for (const caller of this.#free.splice(0)) caller.ask(0, performance.now())
   }
 
   /** What is due. */
@@ -178,7 +186,14 @@ function turn(rate: number, turnedMs: number): void {
   else finish((slices * sliceMs) / 1000)
 }
 
-if (rate === undefined) setTimeout(() => finish((performance.now() - beganMs) / 1000), slices * sliceMs)
+/** Slice by slice: who is asked next, as soon as its turn begins. */
+function takeTurns(n: number): void {
+  for (const [position, server] of all.entries()) server.isTurn = n < slices * all.length && position === n % all.length
+  if (n < slices * all.length) setTimeout(takeTurns, sliceMs, n + 1)
+  else finish((performance.now() - beganMs) / 1000 / all.length)
+}
+
+if (rate === undefined) takeTurns(0)
 else {
   while (all.some(({ isOpen }) => !isOpen)) await new Promise(setImmediate)
   beganMs = performance.now()
