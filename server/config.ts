@@ -653,10 +653,7 @@ export const limits = {
   /** Days after which a day's clicks are told in one, and months after which a month's are. */
   clickHoursDays: 90,
   clickDaysMonths: 24,
-  /**
-   * Milliseconds that pass after visits were sent, where they told of so many values or more (some 800 visits); after fewer, less. Their rows are
-   * written once for what comes meanwhile, and a quiet server tells all within a second.
-   */
+  /** Milliseconds that pass after visits of so many values (some 800 visits) were sent, less after fewer: their rows are written once for what comes meanwhile. */
   visitsRestMs: 4000,
   visitsRestCells: 5000,
   /** Values of a dimension in a row of visits, of a link, a tag or a tenant in an hour, a day or a month: those that came most often. */

@@ -1,4 +1,5 @@
 // Signing in by an identity provider, as browsers do it: a real provider, a real server, and everything that can be wrong between.
+// Long because one provider serves all of it.
 import { PassThrough } from 'node:stream'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { withSql } from '../../embedded/sql.ts'
