@@ -5,6 +5,8 @@ import { afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { startTestApp, type TestApp } from '../../testing/app.ts'
 import { newTenant } from '../../testing/http.ts'
 import { freshDatabase, handInPsql, proxied, waitFor, type FaultProxy } from '../../testing/services.ts'
+import { createExportTurns } from '../api/export-turns.ts'
+import { loadConfig } from '../config.ts'
 import type { Postgres } from '../connections/postgres.ts'
 
 const sockets: Socket[] = []
@@ -14,10 +16,11 @@ afterEach(() => {
 
 const links = 3000
 let app: TestApp
+let databaseUrl: string
 let hand: Postgres
 let proxy: FaultProxy
 beforeAll(async () => {
-  const databaseUrl = await freshDatabase()
+  databaseUrl = await freshDatabase()
   const through = await proxied(databaseUrl)
   proxy = through.proxy
   app = await startTestApp({ databaseUrl: through.url })
@@ -62,6 +65,17 @@ const cursors = (): Promise<{ since: string }[]> =>
 const whole = /\r\n0\r\n\r\n$/
 
 describe('an export', () => {
+  it('keeps no rows of the step before', async () => {
+    const turns = createExportTurns(loadConfig({ DATABASE_URL: databaseUrl }))
+    const rows = turns<{ n: number }>('nobody', () => ({ text: 'select n from generate_series(1, 3) as n', values: [], step: 2 })) // prettier-ignore
+    const seen: (readonly { n: number }[])[] = []
+    for await (const some of rows) {
+      expect(some.map(({ n }) => n)).toEqual(seen.length === 0 ? [1, 2] : [3])
+      seen.push(some)
+    }
+    expect(seen).toEqual([[], []])
+  })
+
   it('is of the moment when it began, however slowly it is read, and waits for its reader', async () => {
     const slow = await begin()
     await hand.query(`update links set url = 'https://example.org/changed'`)
