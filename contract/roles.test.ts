@@ -133,4 +133,48 @@ describe('a key', () => {
     expect((await asAdmin('POST', path, { name: 'x', role: 'editor' })).status).toBe(201)
     await ql.api('DELETE', `${path}/${String(second['id'])}`)
   })
+
+  it('of another tenant finds nothing of this one, by whichever operation names something, and changes nothing', async () => {
+    const admin = ql.as(keys.get('admin') ?? '')
+    const link = String((await admin('POST', '/links', { url: target, title: 'ours', tags: ['ours'] })).body['code'])
+    const member = String((await admin('POST', '/members', { name: 'Ours', role: 'viewer' })).body['id'])
+    const [key] = (await admin('GET', `/tenants/${acme.id}/keys`)).body['items'] as { id: string }[]
+    const ours = async (): Promise<unknown[]> =>
+      Promise.all(['/links?limit=100', '/members', `/tenants/${acme.id}/keys`, '/tags'].map(async (path) => (await admin('GET', path)).body)) // prettier-ignore
+    const before = await ours()
+    const other = await ql.tenant()
+    const { body } = await ql.api('POST', `/tenants/${other.id}/keys`, { name: 'theirs', role: 'admin' })
+    const theirs = ql.as(String(body['key']))
+    const named: Readonly<Record<string, string>> = { code: link, tag: 'ours', keyId: key?.id ?? '' }
+    const valid: Readonly<Record<string, object>> = { 'PATCH /links/{code}': { enabled: false }, 'POST /tenants/{id}/keys': { name: 'theirs' }, 'PATCH /tags/{tag}': { name: 'theirs' }, 'PATCH /members/{id}': { role: 'editor' } } // prettier-ignore
+    const found: string[] = []
+    for (const { method, path } of operations) {
+      // Sessions are of one's own account: server/members. Imports are found by what is asked for: server/imports.
+      if (!path.includes('{') || /sessions|imports|domains/.test(path)) continue
+      const at = path.replace(/\{(\w+)\}/g, (_, name: string) => named[name] ?? (path.startsWith('/members') ? member : acme.id)) // prettier-ignore
+      const asked = `${method.toUpperCase()} ${path}`
+      const sent = ['post', 'patch'].includes(method) ? (valid[asked] ?? {}) : undefined
+      const { status, text } = await theirs(method.toUpperCase(), at, sent)
+      if (![403, 404].includes(status)) found.push(`${asked}: ${status} ${text.slice(0, 100)}`)
+    }
+    expect(found).toEqual([])
+    for (const body of [{ codes: [link], change: { enabled: false } }, { codes: [link] }]) {
+      const { body: said } = await theirs('change' in body ? 'PATCH' : 'DELETE', '/links/bulk', body)
+      expect(said['results']).toMatchObject([{ status: 404 }])
+    }
+    for (const path of [
+      '/links',
+      '/links/export',
+      '/stats',
+      '/tags',
+      '/audit',
+      '/members',
+      '/imports',
+      '/visits/export',
+    ]) {
+      const { status, text } = await theirs('GET', `${path}?tenant=${acme.id}`)
+      expect([path, [400, 403].includes(status) ? 'refused' : `${status} ${text.slice(0, 100)}`]).toEqual([path, 'refused']) // prettier-ignore
+    }
+    expect(await ours()).toEqual(before)
+  })
 })

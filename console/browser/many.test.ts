@@ -1,5 +1,7 @@
 // Many links at once: a file that is imported, links that are chosen, a list that is exported.
-import { readFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { beforeAll, expect, test } from 'vitest'
 import { waitFor } from '../../embedded/wait.ts'
 import { apiOf, created } from '../../testing/http.ts'
@@ -40,6 +42,48 @@ test('a file is tried, imported and told of, with the rows that were refused', a
   await page.getByRole('heading', { name: 'Earlier imports' }).scrollIntoViewIfNeeded()
   await page.getByText('a try').waitFor()
   await expectSound(one, 'an import')
+  await one.close()
+})
+
+test('a file that is dropped is sent with its progress shown; who stops it has imported nothing, and a file of no known form is refused in a sentence', async () => {
+  const one = await signedIn(at, '/console/imports', { expectsRefusals: true })
+  const { page } = one
+  const line = await page.context().newCDPSession(page)
+  const folder = mkdtempSync(join(tmpdir(), 'quicklink-drop-'))
+  // As a hand would: by the browser, from a folder.
+  const drop = async (name: string, text: string): Promise<void> => {
+    writeFileSync(join(folder, name), text)
+    const { x, y } = (await page.locator('.drop').boundingBox())!
+    const data = { items: [], files: [join(folder, name)], dragOperationsMask: 1 }
+    for (const type of ['dragEnter', 'dragOver', 'drop'] as const)
+      await line.send('Input.dispatchDragEvent', { type, x: x + 20, y: y + 20, data })
+  }
+  const perSecond = (bytes: number): Promise<unknown> =>
+    line.send('Network.emulateNetworkConditions', { offline: false, latency: 0, downloadThroughput: -1, uploadThroughput: bytes }) // prettier-ignore
+  const before = (await at.server.api('GET', '/imports')).body['items']
+
+  // Twenty seconds of it, of which nobody waits for more than the first.
+  await perSecond(100_000)
+  await drop('large.csv', `code,url\n${'dropped,https://example.org/\n'.repeat(70_000)}`)
+  await page.getByText('large.csv, 2').waitFor()
+  await page.getByRole('button', { name: 'Try it first' }).click()
+  const progress = page.getByRole('progressbar', { name: 'How much of the file is sent' })
+  await waitFor(async () => (await progress.evaluate((bar: HTMLProgressElement) => bar.value)) > 0)
+  expect(await progress.evaluate((bar: HTMLProgressElement) => bar.value)).toBeLessThan(1)
+  await expectSound(one, 'a file on its way')
+  await page.getByRole('button', { name: 'Stop sending' }).click()
+  await page.getByText('Nothing was imported: you stopped it.').waitFor()
+  await expectSound(one, 'a file that was stopped')
+  expect((await at.server.api('GET', '/imports')).body['items']).toEqual(before)
+
+  await perSecond(-1)
+  await drop('cats.txt', 'what is this\nnobody knows\n')
+  await page.getByText('cats.txt').waitFor()
+  await page.getByRole('button', { name: 'Import', exact: true }).click()
+  await page.getByRole('alert').getByText('This is none of the files').waitFor()
+  await expectSound(one, 'a file of no known form')
+  expect((await at.server.api('GET', '/imports')).body['items']).toEqual(before)
+  rmSync(folder, { recursive: true })
   await one.close()
 })
 

@@ -44,44 +44,100 @@ test.each(['light', 'dark'] as const)('every page is sound, %s, on a desk and on
   await one.close()
 }) // prettier-ignore
 
-test('every dialog and menu is sound when it is open', async () => {
-  const one = await signedIn(at, '/console/tenants')
+test.each(['desk', 'phone'] as const)('every dialog and menu is sound when it is open, light and dark, on a %s', async (size) => {
+  const isPhone = size === 'phone'
+  const one = await signedIn(at, '/console/tenants', { viewport: sizes[size], expectsRefusals: true })
   const { page } = one
+  const press = (name: string | RegExp): Promise<void> => page.getByRole('button', { name }).first().click()
+  const pick = (name: string): Promise<void> => page.getByRole('menuitem', { name }).click()
+  const go = (path: string): Promise<unknown> => page.goto(`${at.url}/console${path}`)
+  const sound = async (what: string): Promise<void> => {
+    await page.locator('.overlay, .popover').first().waitFor() // prettier-ignore
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme })
+      await expectSound(one, `${what}, ${colorScheme}`)
+    }
+  }
   const close = async (): Promise<void> => {
     await page.keyboard.press('Escape')
     await page.locator('.overlay, .popover').first().waitFor({ state: 'detached' }) // prettier-ignore
   }
-  await page.getByRole('button', { name: 'Make a tenant' }).click()
-  await expectSound(one, 'make a tenant')
-  await close()
-  await page.goto(`${at.url}/console/tenants/acme`)
-  await page.getByRole('button', { name: 'Make a key' }).click()
-  await expectSound(one, 'make a key')
-  await close()
-  await page.getByRole('button', { name: /^Revoke/ }).click()
-  await expectSound(one, 'revoke a key')
-  await close()
-  await page.getByRole('button', { name: 'Delete tenant' }).click()
-  await expectSound(one, 'delete a tenant')
-  await close()
-  await page.goto(`${at.url}/console/domains`)
-  await page.getByRole('button', { name: 'Add a domain' }).click()
-  await expectSound(one, 'add a domain')
-  await close()
-  await page.goto(`${at.url}/console`)
-  await page.getByRole('button', { name: 'Actions for guarded' }).click()
-  await expectSound(one, 'what is done to a link')
-  await page.getByRole('menuitem', { name: 'Delete' }).click()
+  const look = async (what: string): Promise<void> => {
+    await sound(what)
+    await close()
+  }
+  await press('Make a tenant')
+  await look('make a tenant')
+
+  await go('/tenants/acme')
+  await press('Make a key')
+  await sound('make a key')
+  await page.getByRole('dialog').getByLabel('Name').fill(`a key for a ${size}`)
+  await page.getByRole('dialog').getByRole('button', { name: 'Make a key' }).click()
+  await page.getByText('Copy it now').waitFor()
+  await look('a key, once')
+  await press(/^Revoke/)
+  await look('revoke a key')
+  await press('Delete tenant')
+  await look('delete a tenant')
+
+  await go('/domains')
+  await press('Add a domain')
+  await look('add a domain')
+
+  await go('/members')
+  await press('Invite somebody')
+  await sound('invite somebody')
+  await page.getByRole('dialog').getByLabel('Name').fill(script.slice(0, 60))
+  await page.getByRole('dialog').getByRole('button', { name: 'Invite somebody' }).click()
+  await page.getByText('it is shown this once').waitFor()
+  await look('an invitation')
+  await press(/^Actions for/)
+  await sound('what is done to a member')
+  await pick('Change name or role')
+  await look('change a member')
+  await press(/^Actions for/)
+  await pick('Remove')
+  await look('remove a member')
+
+  await go('/links/spring')
+  await page.getByLabel('Note').fill(`mine on a ${size}`)
+  await at.server.api('PATCH', '/links/spring', { note: `theirs on a ${size}` })
+  await press('Save')
+  await page.getByRole('dialog').getByRole('button', { name: 'Save mine' }).waitFor()
+  await look('a conflict')
+
+  await go('')
+  await press('Actions for guarded')
+  await sound('what is done to a link')
+  await pick('Delete')
   await page.getByRole('dialog').waitFor()
-  await expectSound(one, 'delete what cannot be made again')
-  await close()
-  await page.getByRole('button', { name: /Any state/ }).click()
-  await expectSound(one, 'a choice')
-  await close()
-  await page.getByRole('button', { name: 'Columns' }).click()
-  await expectSound(one, 'columns')
+  await look('delete what cannot be made again')
+  await press(/Any state/)
+  await look('a choice')
+  await press('Export')
+  await look('export')
+  if (!isPhone) {
+    await press('Columns')
+    await look('columns')
+  }
+  await press(isPhone ? 'Pages' : /Signed in/)
+  await look('a menu of the frame')
+  await page.locator('h1').click()
+  await page.keyboard.press('?')
+  await look('shortcuts')
+  for (const code of ['spring', 'guarded']) await page.getByRole('checkbox', { name: new RegExp(`/${code}$`) }).click()
+  await press('Add tags')
+  await look('tags for many')
+  await press('Remove a tag')
+  await look('a tag that many have')
+  await page.getByRole('toolbar').getByRole('button', { name: 'Export' }).click()
+  await look('export what is chosen')
+  await page.getByRole('toolbar').getByRole('button', { name: 'Delete' }).click()
+  await look('delete many')
+  expect(await page.evaluate(() => 'hurt' in globalThis)).toBe(false)
   await one.close()
-})
+}) // prettier-ignore
 
 test('a key that is typed stands in no address, and in no line of the log', async () => {
   const asked: string[] = []

@@ -5,7 +5,7 @@ import { ClosingLine } from '../../testing/closing-line.ts'
 export default defineConfig({
   test: {
     root: `${import.meta.dirname}/../..`,
-    include: [process.env['PICTURES'] ? 'console/browser/*.pictures.ts' : 'console/browser/*.test.ts'],
+    include: [`console/browser/*.${process.env['BROWSER_RUN'] ?? 'test'}.ts`],
     globalSetup: ['testing/global-setup.ts'],
     setupFiles: ['testing/end-with-run.ts'],
     reporters: ['default', new ClosingLine()],

@@ -1,13 +1,9 @@
 // What is asked of a member, new or there already; and its invitation, this once.
 import { useMutation, useQueryClient } from '@tanstack/react-query'
-import { useState, type SyntheticEvent } from 'react'
-import { Button } from 'react-aria-components/Button'
+import { useState } from 'react'
 import { answerOf, api, problemOf, type Schemas } from '../api.ts'
-import { Act } from '../parts/act.tsx'
-import { CopyButton } from '../parts/copy.tsx'
-import { Above } from '../parts/dialog.tsx'
+import { AboveForm, Once } from '../parts/ask.tsx'
 import { Choice, Field } from '../parts/fields.tsx'
-import { sentenceOf } from '../parts/page.tsx'
 import { toast } from '../parts/toasts.tsx'
 import { useMe } from '../session.tsx'
 import { useFormats, useWords } from '../words/words.tsx'
@@ -59,47 +55,36 @@ export function MemberForm({ tenant, member, onClose, onInvited }: FormProps) {
   })
   const problem = save.isError ? problemOf(save.error) : undefined
   return (
-    <Above title={member === undefined ? said.inviteTitle : said.changeTitle(member.name)} isOpen onClose={onClose}>
-      <form
-        className="stack"
-        onSubmit={(event: SyntheticEvent) => {
-          event.preventDefault()
-          save.mutate()
-        }}
-      >
-        <Field
-          label={said.name}
-          value={name}
-          onChange={setName}
-          about={said.nameAbout}
-          problem={problem?.field === 'name' ? problem.message : undefined}
-          autoFocus
-          isRequired
-        />
-        <Choice
-          label={said.role}
-          value={role}
-          options={roles
-            .filter((each) => me.may(each))
-            .map((each) => [each, `${words.roles[each]}: ${words.roleAbout[each]}`] as const)}
-          onChange={setRole}
-        />
-        {member !== undefined && <p className="about">{said.changeAbout}</p>}
-        {problem && problem.field !== 'name' && (
-          <p className="problem" role="alert">
-            {sentenceOf(problem, words)}
-          </p>
-        )}
-        <div className="dialog-end">
-          <Button className="button" onPress={onClose}>
-            {words.cancel}
-          </Button>
-          <Act className="button strong" type="submit" isPending={save.isPending} isDisabled={name.trim() === ''}>
-            {member === undefined ? said.invite : said.save}
-          </Act>
-        </div>
-      </form>
-    </Above>
+    <AboveForm
+      title={member === undefined ? said.inviteTitle : said.changeTitle(member.name)}
+      isOpen
+      onClose={onClose}
+      act={member === undefined ? said.invite : words.link.save}
+      onAct={save.mutate}
+      isPending={save.isPending}
+      isDisabled={name.trim() === ''}
+      problem={problem}
+      fields={['name']}
+    >
+      <Field
+        label={words.keys.name}
+        value={name}
+        onChange={setName}
+        about={words.keys.nameAbout}
+        problem={problem?.field === 'name' ? problem.message : undefined}
+        autoFocus
+        isRequired
+      />
+      <Choice
+        label={words.keys.role}
+        value={role}
+        options={roles
+          .filter((each) => me.may(each))
+          .map((each) => [each, `${words.roles[each]}: ${words.roleAbout[each]}`] as const)}
+        onChange={setRole}
+      />
+      {member !== undefined && <p className="about">{said.changeAbout}</p>}
+    </AboveForm>
   )
 }
 
@@ -114,19 +99,13 @@ export function Invitation({
   const said = useMemberWords()
   const formats = useFormats()
   return (
-    <Above title={said.once(name)} isOpen onClose={onClose} isWide>
-      <p>{said.onceAbout}</p>
-      <div className="snippet">
-        <span>{said.link}</span>
-        <pre tabIndex={0}>{invitation.url}</pre>
-        <CopyButton text={invitation.url} label={said.link} />
-      </div>
+    <Once
+      title={said.once(name)}
+      about={said.onceAbout}
+      snippets={[{ label: said.link, text: invitation.url }]}
+      onClose={onClose}
+    >
       <p className="about">{said.ends(formats.time(invitation.endsAt))}</p>
-      <div className="dialog-end">
-        <Button className="button strong" onPress={onClose}>
-          {said.kept}
-        </Button>
-      </div>
-    </Above>
+    </Once>
   )
 }

@@ -5,8 +5,7 @@ import { Button } from 'react-aria-components/Button'
 import { Menu, MenuItem, MenuTrigger } from 'react-aria-components/Menu'
 import { Popover } from 'react-aria-components/Popover'
 import { answerOf, api, done, problemOf } from '../api.ts'
-import { Act } from '../parts/act.tsx'
-import { Above } from '../parts/dialog.tsx'
+import { Ask } from '../parts/ask.tsx'
 import { Icon } from '../parts/icon.tsx'
 import { Empty, Failed, Loading, Panel, sentenceOf } from '../parts/page.tsx'
 import { toast } from '../parts/toasts.tsx'
@@ -138,17 +137,16 @@ function Remove({ member, onClose }: { readonly member: Member; readonly onClose
     },
   })
   return (
-    <Above title={said.removeAsk(name)} isOpen onClose={onClose}>
+    <Ask
+      title={said.removeAsk(name)}
+      isOpen
+      onClose={onClose}
+      act={said.remove}
+      onAct={remove.mutate}
+      isPending={remove.isPending}
+    >
       <p>{said.removeAbout}</p>
       {by === 'oidc' && <p>{said.removeProvider}</p>}
-      <div className="dialog-end">
-        <Button className="button" onPress={onClose}>
-          {words.cancel}
-        </Button>
-        <Act className="button danger" isPending={remove.isPending} onPress={() => remove.mutate()}>
-          {said.remove}
-        </Act>
-      </div>
-    </Above>
+    </Ask>
   )
 }

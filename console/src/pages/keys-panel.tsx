@@ -3,9 +3,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { Button } from 'react-aria-components/Button'
 import { answerOf, api, done, problemOf, type Schemas } from '../api.ts'
-import { CopyButton } from '../parts/copy.tsx'
-import { AboveForm, Ask } from '../parts/ask.tsx'
-import { Above } from '../parts/dialog.tsx'
+import { AboveForm, Ask, Once } from '../parts/ask.tsx'
 import { Choice, Field } from '../parts/fields.tsx'
 import { Empty, Failed, Loading, Panel, sentenceOf } from '../parts/page.tsx'
 import { toast } from '../parts/toasts.tsx'
@@ -67,7 +65,7 @@ export function KeysPanel({ tenant }: { readonly tenant: string }) {
           setMade(key)
         }}
       />
-      {made && <Once made={made} onClose={() => setMade(undefined)} />}
+      {made && <KeyOnce made={made} onClose={() => setMade(undefined)} />}
     </Panel>
   )
 }
@@ -191,35 +189,25 @@ function NewKey({ tenant, isOpen, onClose, onMade }: NewKeyProps) {
 }
 
 /** It is never shown again: what one does with it is beside it. */
-function Once({ made, onClose }: { readonly made: Schemas['KeyOnce']; readonly onClose: () => void }) {
+function KeyOnce({
+  made: { name, key },
+  onClose,
+}: {
+  readonly made: Schemas['KeyOnce']
+  readonly onClose: () => void
+}) {
   const words = useWords()
   const { publicUrl } = pageState
   const snippets = [
-    { label: words.keys.theKey, text: made.key },
+    { label: words.keys.theKey, text: key },
     {
       label: 'curl',
-      text: `curl ${publicUrl}/api/v1/links -H 'Authorization: Bearer ${made.key}' -H 'Content-Type: application/json' -d '{"url":"https://example.org/"}'`,
+      text: `curl ${publicUrl}/api/v1/links -H 'Authorization: Bearer ${key}' -H 'Content-Type: application/json' -d '{"url":"https://example.org/"}'`,
     },
     {
       label: words.keys.cli,
-      text: `QUICKLINK_URL=${publicUrl} QUICKLINK_KEY=${made.key} quicklink links create https://example.org/`,
+      text: `QUICKLINK_URL=${publicUrl} QUICKLINK_KEY=${key} quicklink links create https://example.org/`,
     },
   ]
-  return (
-    <Above title={words.keys.once(made.name)} isOpen onClose={onClose} isWide>
-      <p>{words.keys.onceAbout}</p>
-      {snippets.map(({ label, text }) => (
-        <div key={label} className="snippet">
-          <span>{label}</span>
-          <pre tabIndex={0}>{text}</pre>
-          <CopyButton text={text} label={label} />
-        </div>
-      ))}
-      <div className="dialog-end">
-        <Button className="button strong" onPress={onClose}>
-          {words.keys.kept}
-        </Button>
-      </div>
-    </Above>
-  )
+  return <Once title={words.keys.once(name)} about={words.keys.onceAbout} snippets={snippets} onClose={onClose} />
 }

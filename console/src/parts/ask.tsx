@@ -1,9 +1,10 @@
-// The two dialogs that there are: a form that makes something, and the question before what cannot be taken back.
+// The dialogs that there are: a form that makes something, the question before what cannot be taken back, and a secret that is shown once.
 import type { ReactNode } from 'react'
 import { Button } from 'react-aria-components/Button'
 import type { ProblemError } from '../api.ts'
 import { useWords } from '../words/words.tsx'
 import { Act } from './act.tsx'
+import { CopyButton } from './copy.tsx'
 import { Above } from './dialog.tsx'
 import { sentenceOf } from './page.tsx'
 
@@ -72,6 +73,37 @@ export function AboveForm(props: AboveFormProps) {
           </Act>
         </End>
       </form>
+    </Above>
+  )
+}
+
+interface OnceProps {
+  readonly title: string
+  readonly about: string
+  /** The secret, and what one does with it. */
+  readonly snippets: readonly { readonly label: string; readonly text: string }[]
+  readonly onClose: () => void
+  readonly children?: ReactNode
+}
+
+export function Once({ title, about, snippets, onClose, children }: OnceProps) {
+  const words = useWords()
+  return (
+    <Above title={title} isOpen onClose={onClose} isWide>
+      <p>{about}</p>
+      {snippets.map(({ label, text }) => (
+        <div key={label} className="snippet">
+          <span>{label}</span>
+          <pre tabIndex={0}>{text}</pre>
+          <CopyButton text={text} label={label} />
+        </div>
+      ))}
+      {children}
+      <div className="dialog-end">
+        <Button className="button strong" onPress={onClose}>
+          {words.kept}
+        </Button>
+      </div>
     </Above>
   )
 }

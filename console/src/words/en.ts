@@ -5,6 +5,7 @@ export const en = {
   cancel: 'Cancel',
   undo: 'Undo',
   again: 'Try again',
+  kept: 'I have it',
   loading: 'Loading',
   yes: 'yes',
   no: 'no',
@@ -111,7 +112,7 @@ export const en = {
     deleted: (n: number) => (n === 1 ? '1 link is deleted' : `${n} links are deleted`),
     restored: (n: number) =>
       n === 1 ? '1 link is back; its count begins anew' : `${n} links are back; their counts begin anew`,
-    refused: (n: number, why: string) => `Not so for ${n}: ${why}`,
+    refused: (n: number, why: string) => `Not done for ${n}: ${why}`,
     deleteAsk: (n: number) => `Delete ${n} links?`,
     deleteForGood:
       'Not all of this can be undone: some have a password, belong to another tenant, or are more than you may make in an hour.',
@@ -269,7 +270,7 @@ export const en = {
     make: 'Make a key',
     makeTitle: 'A new key',
     name: 'Name',
-    nameAbout: 'Who or what uses it: links show it as their maker.',
+    nameAbout: 'Who or what uses it: links show it as who made them.',
     role: 'Role',
     expiresAt: 'Ends',
     expiresAtAbout: 'Empty: never.',
@@ -289,7 +290,6 @@ export const en = {
     onceAbout: 'Copy it now: it is shown this once, and only its hash is stored.',
     theKey: 'Key',
     cli: 'Terminal',
-    kept: 'I have it',
   },
   limits: {
     title: 'Limits',
