@@ -209,7 +209,8 @@ export class DrillRun {
       const of = (name: string): number => total(samples, `quicklink_clicks_${name}`)
       return of('spooled') === 0 && of('accepted_total') === of('persisted_total') + of('dropped_total')
     }
-    await proven(settled, 5000)
+    // A busy server sends every five seconds.
+    await proven(settled, 10_000)
     await this.#drill.atEnd?.(this.#context!)
     const counted = total(samples, ...redirects) - (this.#notes.get('redirectsBefore') ?? 0)
     this.#notes.set('uncounted', Math.max(0, answered - counted))
