@@ -99,6 +99,11 @@ describe('files that each of them writes', () => {
     const { format, drafts } = await read(JSON.stringify({ limit: 10, skip: 0, total: 1, data: [kuttThing] }))
     expect([format, drafts[0]!.code, drafts[0]!.hasPassword]).toEqual(['kutt', 'sale', true])
     expect(said(drafts[0]!.fields)).toEqual({ url: 'https://example.org/sale', note: 'for print', createdAt: '2020-05-04T12:00:00.000Z', clicks: 12 }) // prettier-ignore
+    // As version 3 says it, and where its database is SQLite.
+    const third = { ...kuttThing, visit_count: '1,234,567', banned: 1, expire_in: null }
+    const later = await read(JSON.stringify({ limit: 10, skip: 0, total: 1, data: [third] }))
+    expect([later.drafts[0]!.fields['clicks'], later.drafts[0]!.fields['enabled']]).toEqual([1_234_567, false])
+    expect(later.drafts[0]!.warnings).toHaveLength(1)
   })
 
   it('Dub: the CSV of its dashboard', async () => {

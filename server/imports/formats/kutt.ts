@@ -4,18 +4,25 @@ import { has, numberOf, said, some, textOf, timeOf, yesOrNo, type Draft, type Fo
 const fromThing = (thing: Thing): Draft[] => [
   {
     code: textOf(thing['address']) ?? '?',
-    hasPassword: thing['password'] === true,
+    hasPassword: isTrue(thing['password']),
     fields: {
       url: thing['target'],
       note: some(thing['description']),
       createdAt: timeOf(thing['created_at']),
       expiresAt: timeOf(thing['expire_in']),
-      clicks: some(thing['visit_count']),
-      enabled: thing['banned'] === true ? false : undefined,
+      clicks: countOf(thing['visit_count']),
+      enabled: isTrue(thing['banned']) ? false : undefined,
     },
-    ...(thing['banned'] === true ? { warnings: ['It was banned there: it is disabled here.'] } : {}),
+    ...(isTrue(thing['banned']) ? { warnings: ['It was banned there: it is disabled here.'] } : {}),
   },
 ]
+
+/** Since version 3 it is a text as Americans write numbers: 1,234. */
+const countOf = (count: unknown): unknown =>
+  typeof count === 'string' ? numberOf(count.replaceAll(',', '')) : some(count)
+
+/** Of a database that has no truth values it is a number. */
+const isTrue = (value: unknown): boolean => value === true || value === 1
 
 export const kutt: Format = {
   isTable: (columns) => has(columns, 'address', 'target'),
