@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { projectDir } from '../embedded/paths.ts'
-import { envName, limits, settings } from '../server/config.ts'
+import { envName, settings } from '../server/config.ts'
+import { limits } from '../server/limits.ts'
 import { whoReachesWhom } from './who-reaches-whom.ts'
 
 const read = (name: string): string => readFileSync(join(projectDir, name), 'utf8')

@@ -1,6 +1,6 @@
 // All that the API refuses, and what it says: a status, a code for programs, and the field that has to be changed.
 import { beforeAll, describe, expect, it } from 'vitest'
-import { limits } from '../server/config.ts'
+import { limits } from '../server/limits.ts'
 import type { Api } from '../testing/http.ts'
 import { fresh, problem, target, targets, type QuickLink, type Tenant } from './quicklink.ts'
 

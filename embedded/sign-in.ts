@@ -1,6 +1,6 @@
 // The link that signs the owner in to the console, once. It is made by the owner's key, and not shown where journald would keep it.
 import { fstatSync } from 'node:fs'
-import { limits } from '../server/config.ts'
+import { limits } from '../server/limits.ts'
 import { type Places, Refusal, type Say, readText } from './paths.ts'
 import { runningServer } from './server.ts'
 

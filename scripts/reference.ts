@@ -1,6 +1,7 @@
 // docs/REFERENCE.md from the code: environment, limits and metrics. `npm run reference` writes it; server/tidy.test.ts compares.
 import { readFileSync, writeFileSync } from 'node:fs'
-import { envName, fileSettings, limits as bounds, settings } from '../server/config.ts'
+import { envName, fileSettings, settings } from '../server/config.ts'
+import { limits as bounds } from '../server/limits.ts'
 import { connectionsPerWorker, poolSizes } from '../server/connections/databases.ts'
 import { createMetrics } from '../server/telemetry/metrics.ts'
 

@@ -1,6 +1,7 @@
 // What a database needs before this process may use it. The same steps for every process and every start, one process at
 // a time; whatever is there already is left as it is.
-import { ConfigError, limits, type Config } from './config.ts'
+import { ConfigError, type Config } from './config.ts'
+import { limits } from './limits.ts'
 import { withDatabaseLock } from './connections/migrate.ts'
 import { sqlState, type Sql } from './connections/postgres.ts'
 import { directDatabase, type DatabaseConfig } from './connections/target.ts'

@@ -2,7 +2,8 @@
 import { describe, expect, test } from 'vitest'
 import { toLine } from './clicks/batch.ts'
 import { readBytes } from './clicks/spool.ts'
-import { limits, loadConfig } from './config.ts'
+import { loadConfig } from './config.ts'
+import { limits } from './limits.ts'
 import { connectionsPerWorker } from './connections/databases.ts'
 
 const settingsOf = (env: Record<string, string> = {}) => loadConfig({ DATABASE_URL: 'postgres://db/quicklink', ...env })

@@ -1,6 +1,7 @@
 // npm run migrate: what a start does to the tables of the database, for those whose server runs as a role that may not.
 import './node-version.js'
-import { ConfigError, limits, loadConfig } from './config.ts'
+import { ConfigError, loadConfig } from './config.ts'
+import { limits } from './limits.ts'
 import { buildIndexes } from './connections/indexes.ts'
 import { withDatabaseLock } from './connections/migrate.ts'
 import { directDatabase } from './connections/target.ts'

@@ -3,7 +3,8 @@ import { existsSync, globSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { reference } from '../scripts/reference.ts'
-import { envName, fileSettings, limits, settings } from './config.ts'
+import { envName, fileSettings, settings } from './config.ts'
+import { limits } from './limits.ts'
 import { createMetrics } from './telemetry/metrics.ts'
 
 const root = new URL('..', import.meta.url).pathname

@@ -1,7 +1,7 @@
 // What a page of links costs when there are a million, by each filter and each order, and which indexes it was read by; and what a create
 // costs with these indexes and without. In milliseconds of Postgres and of the way there.
 //   npm run -s bench:lists        LINKS=100000 for less
-import { limits } from '../../server/config.ts'
+import { limits } from '../../server/limits.ts'
 import { buildIndexes } from '../../server/connections/indexes.ts'
 import { withDatabaseLock } from '../../server/connections/migrate.ts'
 import type { Sql } from '../../server/connections/postgres.ts'

@@ -4,7 +4,7 @@
 // The year is written as rows in the form that the fold leaves: hours of the last 90 days, days of all. What is folded afterwards is
 // folded as a server does it.
 // Long because it makes the year that it asks about.
-import { limits } from '../../server/config.ts'
+import { limits } from '../../server/limits.ts'
 import { withDatabaseLock } from '../../server/connections/migrate.ts'
 import type { Sql } from '../../server/connections/postgres.ts'
 import {

@@ -2,7 +2,7 @@
 // client has taken it, which it may never do. So their number and their bytes are bounded, and one tenant has a share of
 // the room only. What finds none is refused with 503, which is small.
 import type { Response } from 'express'
-import { limits } from '../config.ts'
+import { limits } from '../limits.ts'
 import { unavailable } from '../errors.ts'
 
 type Bound = 'apiAnswers' | 'apiAnswersPerTenant' | 'apiAnswerBytes' | 'apiAnswerBytesPerTenant' | 'crowdedMs'

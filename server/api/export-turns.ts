@@ -1,6 +1,6 @@
 // Answers that read as much as there is: by a cursor in a transaction of their own, a step at a time, and the next step when the last one was
 // taken, as it all was at one moment. Each has a connection of its own, so that none takes one from the API; so few at once, one of a tenant.
-import { limits } from '../config.ts'
+import { limits } from '../limits.ts'
 import { settingsOf } from '../connections/parameters.ts'
 import { openSession, sqlOf, type Sql } from '../connections/postgres.ts'
 import { database, type DatabaseConfig } from '../connections/target.ts'

@@ -1,7 +1,7 @@
 // Fields that the rooms' operations share: how they are validated, and how the description shows them.
 import { z } from 'zod'
 import 'zod-openapi'
-import { limits } from '../config.ts'
+import { limits } from '../limits.ts'
 import { customCodeLength, lastTimeMs, parseCode } from '../link.ts'
 
 /** `must be …` for a wrong type, `is missing` where there is nothing. */

@@ -1,7 +1,7 @@
 // Bodies that may be large are held in memory from their first byte until they are answered. So their number is bounded, and one tenant has
 // a share of it only; what finds no room is refused before it is read.
 import type { RequestHandler } from 'express'
-import { limits } from '../config.ts'
+import { limits } from '../limits.ts'
 import { unavailable } from '../errors.ts'
 import type { Caller } from './operation.ts'
 

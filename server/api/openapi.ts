@@ -1,7 +1,7 @@
 // The description of the API (OpenAPI 3.1), made of what the rooms declare. Loaded only when somebody asks for it.
 import { z } from 'zod'
 import { createDocument, type ZodOpenApiOperationObject, type ZodOpenApiResponseObject } from 'zod-openapi'
-import { limits } from '../config.ts'
+import { limits } from '../limits.ts'
 import { statusOf, titleOf, type ErrorCode } from '../errors.ts'
 import { problemShown } from './fields.ts'
 import { bodyTypes, groups, problemsOf, type Operation } from './operation.ts'

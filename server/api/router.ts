@@ -1,6 +1,7 @@
 // The API under /api/v1: its description, and behind a key the rooms' own routes. The redirect path knows nothing of it.
 import express, { Router, type Request, type RequestHandler, type Response } from 'express'
-import { limits, type Config } from '../config.ts'
+import type { Config } from '../config.ts'
+import { limits } from '../limits.ts'
 import type { Postgres } from '../connections/postgres.ts'
 import { QuickLinkError, unavailable } from '../errors.ts'
 import { subscriberOf } from '../rates/addresses.ts'

@@ -3,7 +3,7 @@
 import type { Response } from 'express'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { limits } from '../config.ts'
+import { limits } from '../limits.ts'
 import { QuickLinkError } from '../errors.ts'
 import type { Streamed } from './operation.ts'
 

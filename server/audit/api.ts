@@ -1,7 +1,7 @@
 // The audit log, read.
 import type { Cursors } from '../api/cursors.ts'
 import { route, type Caller, type Route } from '../api/operation.ts'
-import { limits } from '../config.ts'
+import { limits } from '../limits.ts'
 import type { Sql } from '../connections/postgres.ts'
 import type { Names } from '../domains/names.ts'
 import { invalid, QuickLinkError } from '../errors.ts'

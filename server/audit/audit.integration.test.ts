@@ -6,7 +6,7 @@ import { startTestApp, type TestApp } from '../../testing/app.ts'
 import { apiOf, created, newTenant, type Api, type ApiAnswer } from '../../testing/http.ts'
 import { operations } from '../../testing/operations.ts'
 import { freshDatabase } from '../../testing/services.ts'
-import { limits } from '../config.ts'
+import { limits } from '../limits.ts'
 import { upkeep } from '../links/upkeep.ts'
 
 const publicUrl = 'https://go.example.org'

@@ -1,5 +1,5 @@
 // What changed, as the API shows it: of each field what it was and what it is. A password, a key or a hash is in none of them.
-import { limits } from '../config.ts'
+import { limits } from '../limits.ts'
 
 export type Changes = Readonly<Record<string, { readonly before?: unknown; readonly after?: unknown }>>
 type Fields = Readonly<Record<string, unknown>>

@@ -11,7 +11,7 @@ import {
   timeShown,
 } from '../api/fields.ts'
 import { operation } from '../api/operation.ts'
-import { limits } from '../config.ts'
+import { limits } from '../limits.ts'
 import { doers, kinds } from './store.ts'
 
 const entry = z

@@ -2,7 +2,8 @@
 // A click is accepted when its batch is on disk, or given up because the spool is full. A process that is killed takes
 // with it what it has counted since the last batch; its spool is taken over by whoever finds it.
 import { join } from 'node:path'
-import { limits, type Config } from '../config.ts'
+import type { Config } from '../config.ts'
+import { limits } from '../limits.ts'
 import type { Postgres } from '../connections/postgres.ts'
 import { cellsIn, type Fold, type Packed } from '../visits/batch.ts'
 import type { Batch, Spooled } from './batch.ts'

@@ -1,7 +1,7 @@
 // Folding changes how many rows there are, and nothing that anybody is told.
 import fc from 'fast-check'
 import { beforeAll, expect, test } from 'vitest'
-import { limits } from '../config.ts'
+import { limits } from '../limits.ts'
 import type { Postgres } from '../connections/postgres.ts'
 import { startTestApp } from '../../testing/app.ts'
 import { freshDatabase, migrated } from '../../testing/services.ts'

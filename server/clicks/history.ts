@@ -4,7 +4,7 @@
 // Age alone decides how finely clicks are told, so an answer is the same before and after they are folded, and folding may
 // stop and go on at any row. Late clicks of a folded hour make a row of that hour again, which the next fold takes. Totals
 // are the sum of the rows (migration 0004), and so they stay as they are.
-import { limits } from '../config.ts'
+import { limits } from '../limits.ts'
 import type { IndexSpec } from '../connections/indexes.ts'
 import type { Sql } from '../connections/postgres.ts'
 

@@ -2,7 +2,8 @@
 // the lives that the seed's matrix gives to hot links. All of it is best effort, bounded, and off the redirect's path.
 import { readFileSync } from 'node:fs'
 import { hotKey, jitteredMs } from '../coherence/schema.ts'
-import { limits, type Config } from '../config.ts'
+import type { Config } from '../config.ts'
+import { limits } from '../limits.ts'
 import type { RedisConnection, Script } from '../connections/redis.ts'
 import type { Sql } from '../connections/postgres.ts'
 import type { Code } from '../link.ts'

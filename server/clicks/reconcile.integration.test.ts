@@ -3,7 +3,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect, it } from 'vitest'
 import { withSql } from '../../embedded/sql.ts'
-import { limits } from '../config.ts'
+import { limits } from '../limits.ts'
 import { send } from '../../testing/app.ts'
 import { flood } from '../../testing/load.ts'
 import { startServer } from '../../testing/server-process.ts'

@@ -2,7 +2,7 @@
 // Postgres. Bounded, once, in the background; a link that changes meanwhile is guarded as in every fill.
 import type { SharedCache } from '../coherence/shared-cache.ts'
 import type { Truth } from '../coherence/truth.ts'
-import { limits } from '../config.ts'
+import { limits } from '../limits.ts'
 import { pause } from '../connections/deadline.ts'
 import { isLink, type Code } from '../link.ts'
 

@@ -1,7 +1,7 @@
 // This process' own spool: begun with the first click, begun anew if it is taken away. What has been drained from the
 // counter is written, or waits in memory to be written again, or is given up and in the books.
 import { clicksIn, isEmpty, toLine, type Batch, type Spooled, type Totals } from './batch.ts'
-import { limits } from '../config.ts'
+import { limits } from '../limits.ts'
 import { detailedIn, withoutBreakdowns, type Packed } from '../visits/batch.ts'
 import type { Counter } from './counter.ts'
 import type { Sender } from './sender.ts'

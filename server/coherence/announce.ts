@@ -3,7 +3,7 @@
 import type { Breaker } from '../connections/breaker.ts'
 import { withDeadline } from '../connections/deadline.ts'
 import type { Code, Known } from '../link.ts'
-import { limits } from '../config.ts'
+import { limits } from '../limits.ts'
 import type { Entry, SharedCache } from './shared-cache.ts'
 import type { Vouching } from './vouching.ts'
 

@@ -1,7 +1,7 @@
 // Measures the promise: a few codes a second, what a trusted Redis says against what Postgres says. A difference is
 // looked at again a second later, when every pass must have been there; what is still different was served wrongly.
 import { agree, type Code, type Known } from '../link.ts'
-import { limits } from '../config.ts'
+import { limits } from '../limits.ts'
 import type { SharedCache } from './shared-cache.ts'
 import type { Trust } from './trust.ts'
 import type { Truth } from './truth.ts'

@@ -1,5 +1,5 @@
 // How far a Redis, or a process, knows the truth: a Postgres snapshot, and of which database.
-import { limits } from '../config.ts'
+import { limits } from '../limits.ts'
 import type { Version } from '../link.ts'
 import type { Changes } from './truth.ts'
 

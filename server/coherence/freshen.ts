@@ -10,7 +10,7 @@
 // There is no leader and no lock: all processes do it side by side, and the first one to move the cursor has done the
 // work for the others. Of a long list of changes (a bulk load) only the codes are read, and what Redis holds of them
 // is forgotten instead of rewritten: the next reader of one of them asks Postgres, and fills.
-import { limits } from '../config.ts'
+import { limits } from '../limits.ts'
 import { pause, withDeadline } from '../connections/deadline.ts'
 import { compareSnapshots, goneBack, parseCursor, unusable, type Cursor } from './cursor.ts'
 import type { SharedCache } from './shared-cache.ts'

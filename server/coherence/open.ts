@@ -1,5 +1,6 @@
 // What keeps this process and its Redis true: passes, word of a change, and a look whether the promise holds.
-import { limits, type Config } from '../config.ts'
+import type { Config } from '../config.ts'
+import { limits } from '../limits.ts'
 import type { Breaker } from '../connections/breaker.ts'
 import type { RedisConnection } from '../connections/redis.ts'
 import { parseCodeAt, type Code, type Known } from '../link.ts'

@@ -7,7 +7,7 @@
 //   forget all of tier 1, begin anew
 //
 // Of a list that is too long for one answer (a bulk load) the rest is not read: everything in tier 1 is asked for anew.
-import { limits } from '../config.ts'
+import { limits } from '../limits.ts'
 import { withDeadline } from '../connections/deadline.ts'
 import type { Code, Known } from '../link.ts'
 import { compareSnapshots, endOf, goneBack, unusable, type Cursor } from './cursor.ts'

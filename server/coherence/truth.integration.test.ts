@@ -1,6 +1,6 @@
 // What a pass asks Postgres: every change once, at a cost that depends on the changes and not on what lies before them.
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { limits } from '../config.ts'
+import { limits } from '../limits.ts'
 import { openSql } from '../../embedded/sql.ts'
 import type { Postgres, Sql } from '../connections/postgres.ts'
 import { freshDatabase, migrated } from '../../testing/services.ts'

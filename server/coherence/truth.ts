@@ -1,7 +1,7 @@
 // What is asked of Postgres about codes: what they are now, and which of them changed since a snapshot.
 import { absent, type Code, type Known } from '../link.ts'
 import type { Sql } from '../connections/postgres.ts'
-import { limits } from '../config.ts'
+import { limits } from '../limits.ts'
 import type { Cursor } from './cursor.ts'
 import { leadIn } from './stored-rules.ts'
 

@@ -1,6 +1,7 @@
 // Pools of their own, so that no kind of work can starve another: not the API redirects, nor limits, nor clicks, and none
 // of them the passes.
-import { limits, type Config } from '../config.ts'
+import type { Config } from '../config.ts'
+import { limits } from '../limits.ts'
 import { openPostgres, type PoolCounts, type Postgres } from './postgres.ts'
 import { database } from './target.ts'
 

@@ -2,7 +2,7 @@
 import { route, type Route } from '../api/operation.ts'
 import { changesOf, type Changes } from '../audit/changes.ts'
 import { note, type Noted } from '../audit/store.ts'
-import { limits } from '../config.ts'
+import { limits } from '../limits.ts'
 import { pause } from '../connections/deadline.ts'
 import type { Postgres, Sql } from '../connections/postgres.ts'
 import { invalid, QuickLinkError } from '../errors.ts'

@@ -1,6 +1,6 @@
 // One spelling per host: what a request names, and what the owner gives a domain.
 import { isIP } from 'node:net'
-import { limits } from '../config.ts'
+import { limits } from '../limits.ts'
 import { isHostName } from '../link.ts'
 
 /** With a dot at the end, a colon and a port. */

@@ -4,7 +4,7 @@
 // anything. So who has heard of no change for longer than passes vouch has nobody to answer who could. A process that starts
 // while Postgres is away takes the list from its Redis, where the links are that it can answer then; until it has one from
 // either, it knows only its own host.
-import { limits } from '../config.ts'
+import { limits } from '../limits.ts'
 import type { RedisConnection } from '../connections/redis.ts'
 import { isHostName } from '../link.ts'
 

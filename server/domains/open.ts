@@ -1,6 +1,7 @@
 // Domains in one process, put together.
 import type { Route } from '../api/operation.ts'
-import { changeSeen, limits, type Config } from '../config.ts'
+import { changeSeen, type Config } from '../config.ts'
+import { limits } from '../limits.ts'
 import type { Databases } from '../connections/databases.ts'
 import { withDeadline } from '../connections/deadline.ts'
 import type { RedisConnection } from '../connections/redis.ts'

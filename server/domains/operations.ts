@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { mustBe, tenantIdGiven, timeShown } from '../api/fields.ts'
 import { operation } from '../api/operation.ts'
-import { limits } from '../config.ts'
+import { limits } from '../limits.ts'
 import { isHostName } from '../link.ts'
 import { domainHost } from './host.ts'
 

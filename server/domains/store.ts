@@ -1,5 +1,5 @@
 // The SQL of domains.
-import { limits } from '../config.ts'
+import { limits } from '../limits.ts'
 import type { Sql } from '../connections/postgres.ts'
 import type { Domain, DomainList } from './known.ts'
 

@@ -1,5 +1,6 @@
 // The hit quota of one process, put together.
-import { limits, type Config } from '../config.ts'
+import type { Config } from '../config.ts'
+import { limits } from '../limits.ts'
 import type { Breaker } from '../connections/breaker.ts'
 import { withDeadline } from '../connections/deadline.ts'
 import type { Sql } from '../connections/postgres.ts'

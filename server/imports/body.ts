@@ -1,7 +1,7 @@
 // The file as it comes: counted, in small pieces, and not faster than they are worked on. Who sends slowly, or nothing, holds a place
 // of its own tenant and nothing else.
 import type { Request } from 'express'
-import { limits } from '../config.ts'
+import { limits } from '../limits.ts'
 import { QuickLinkError, invalid } from '../errors.ts'
 
 /** What a file may come as. What is in it is looked at, not what it is called. */

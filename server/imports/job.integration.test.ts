@@ -2,7 +2,7 @@
 import { expect, it, onTestFinished } from 'vitest'
 import { freshDatabase, migrated, waitFor } from '../../testing/services.ts'
 import { openPostgres, type Postgres } from '../connections/postgres.ts'
-import { limits } from '../config.ts'
+import { limits } from '../limits.ts'
 import { startImporter } from './job.ts'
 import { noteTry, ourFault, tookTooLong } from './progress.ts'
 

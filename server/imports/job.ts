@@ -2,7 +2,7 @@
 // one that is killed leaves a part undone, never half done. One part at a time of all imports, so that they take no more of Postgres than
 // that, however many there are; the one that has waited longest is next.
 import { setTimeout as pause } from 'node:timers/promises'
-import { limits } from '../config.ts'
+import { limits } from '../limits.ts'
 import { isUnavailable, sqlState, type Postgres, type Sql } from '../connections/postgres.ts'
 import { LookAgain, Overtaken, workPart, type Job, type Outcome, type PartDeps } from './part.ts'
 import { finishImport, nextImport, nextPart, noteOutcome, noteTry, ourFault, tookTooLong } from './progress.ts'

@@ -1,6 +1,7 @@
 // Imports in one worker, put together: files that come to it, and the part of the work that it does.
 import type { Route } from '../api/operation.ts'
-import { limits, type Config } from '../config.ts'
+import type { Config } from '../config.ts'
+import { limits } from '../limits.ts'
 import type { Databases } from '../connections/databases.ts'
 import { openPostgres } from '../connections/postgres.ts'
 import { database } from '../connections/target.ts'

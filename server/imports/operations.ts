@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { count, domainGiven, domainShown, pageOf, pageShown, tenantIdGiven, tenantShown, timeShown } from '../api/fields.ts' // prettier-ignore
 import { operation } from '../api/operation.ts'
-import { limits } from '../config.ts'
+import { limits } from '../limits.ts'
 import { formatNames } from './formats/all.ts'
 import { conflicts, states } from './store.ts'
 

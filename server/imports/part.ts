@@ -1,7 +1,7 @@
 // One part of an import, in one transaction: what its rows become, what a person should look at, and that it is done. It is read where
 // it waits, in Postgres; only codes, and what becomes of each row, come here.
 import type { Sql } from '../connections/postgres.ts'
-import { limits } from '../config.ts'
+import { limits } from '../limits.ts'
 import { mayUseDomain } from '../domains/store.ts'
 import { codeAt, domainOf, type Code } from '../link.ts'
 import { mustLookAgain } from '../links/adopt.ts'

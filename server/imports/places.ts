@@ -1,6 +1,6 @@
 // Files that are coming: so many of a tenant, and in this process. Their requests may take longer than others do.
 import type { IncomingMessage } from 'node:http'
-import { limits } from '../config.ts'
+import { limits } from '../limits.ts'
 import { QuickLinkError } from '../errors.ts'
 
 const retryAfterS = 5

@@ -1,5 +1,5 @@
 // The SQL of imports as they are worked off.
-import { limits } from '../config.ts'
+import { limits } from '../limits.ts'
 import type { Sql } from '../connections/postgres.ts'
 import type { Job, Outcome } from './part.ts'
 

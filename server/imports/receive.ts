@@ -3,7 +3,7 @@
 import type { By } from '../api/operation.ts'
 import { changesOf } from '../audit/changes.ts'
 import { note } from '../audit/store.ts'
-import { limits } from '../config.ts'
+import { limits } from '../limits.ts'
 import type { Postgres } from '../connections/postgres.ts'
 import { QuickLinkError, invalid } from '../errors.ts'
 import type { FormatName } from './formats/all.ts'

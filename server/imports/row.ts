@@ -1,6 +1,6 @@
 // A row of a file as it waits to be worked off: either all that its link will be, or why it cannot be one. It is held to what a create is
 // held to; what differs is said in docs/decisions/0031-imports.md.
-import { limits } from '../config.ts'
+import { limits } from '../limits.ts'
 import type { Names } from '../domains/names.ts'
 import { QuickLinkError } from '../errors.ts'
 import { codeAt, customCodeLength, isReserved, parseCode, type Code } from '../link.ts'

@@ -1,5 +1,5 @@
 // The SQL of imports as people see them. What is done with a part is in part.ts.
-import { limits } from '../config.ts'
+import { limits } from '../limits.ts'
 import type { Sql } from '../connections/postgres.ts'
 import type { FormatName } from './formats/all.ts'
 import type { StagedRow } from './row.ts'

@@ -1,6 +1,6 @@
 // Is this database still the one that the server last looked at? A restored copy must not mint the codes that were handed
 // out after it was copied, and nothing that caches remember of the other one can be compared with it.
-import { limits } from '../config.ts'
+import { limits } from '../limits.ts'
 import type { Sql } from '../connections/postgres.ts'
 import { hasGoneBack, highestCounter, type HighWater } from './high-water.ts'
 

@@ -4,7 +4,7 @@ import { hurried } from '../../testing/server-process.ts'
 import { startTestApp, type ApiAnswer, type TestApp } from '../../testing/app.ts'
 import { newTenant } from '../../testing/http.ts'
 import { freshDatabase, handInPsql, proxied, type FaultProxy } from '../../testing/services.ts'
-import { limits } from '../config.ts'
+import { limits } from '../limits.ts'
 import type { Postgres } from '../connections/postgres.ts'
 
 const url = 'https://example.com/'

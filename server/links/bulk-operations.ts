@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { domainQuery, mustBe, problemShown } from '../api/fields.ts'
 import { operation } from '../api/operation.ts'
-import { limits } from '../config.ts'
+import { limits } from '../limits.ts'
 import { exportSchema, filterSchema } from './filters.ts'
 import { bulkChangeSchema, onExistingSchema } from './input.ts'
 import { linkShown } from './shown.ts'

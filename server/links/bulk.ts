@@ -1,7 +1,7 @@
 // Many links changed or deleted at once: one transaction, each link with its own result. What a change means is in change-link.ts, and the
 // same for one. Links are locked in the order of their codes, so that two that mean the same links wait for each other, and nobody is refused for it.
 import type { By } from '../api/operation.ts'
-import { limits } from '../config.ts'
+import { limits } from '../limits.ts'
 import { sqlState, type Sql } from '../connections/postgres.ts'
 import { invalid, QuickLinkError } from '../errors.ts'
 import type { Code } from '../link.ts'

@@ -1,6 +1,6 @@
 // Clicks as lists are sorted by them: a copy of each total, with those from before the link was imported, which follows it in rounds. An index of the totals themselves would be
 // written anew for every link of every batch of clicks.
-import { limits } from '../config.ts'
+import { limits } from '../limits.ts'
 import type { Postgres } from '../connections/postgres.ts'
 
 export interface Round {

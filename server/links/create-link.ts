@@ -10,7 +10,7 @@
 import type { By } from '../api/operation.ts'
 import { changesOf } from '../audit/changes.ts'
 import { note } from '../audit/store.ts'
-import { limits } from '../config.ts'
+import { limits } from '../limits.ts'
 import { withDeadline } from '../connections/deadline.ts'
 import { sqlState, type Sql } from '../connections/postgres.ts'
 import { QuickLinkError, unavailable } from '../errors.ts'

@@ -4,7 +4,7 @@
 import type { By } from '../api/operation.ts'
 import { changesOf } from '../audit/changes.ts'
 import { note } from '../audit/store.ts'
-import { limits } from '../config.ts'
+import { limits } from '../limits.ts'
 import type { Sql } from '../connections/postgres.ts'
 import { mayUseDomain } from '../domains/store.ts'
 import { QuickLinkError } from '../errors.ts'

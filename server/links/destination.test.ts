@@ -1,7 +1,7 @@
 import { hostname, networkInterfaces } from 'node:os'
 import fc from 'fast-check'
 import { expect, test, vi } from 'vitest'
-import { limits } from '../config.ts'
+import { limits } from '../limits.ts'
 import { parseDestination } from './destination.ts'
 
 const longestHost = `${'a'.repeat(49)}.`.repeat(5) + 'abc'

@@ -2,7 +2,7 @@
 // that it can stand in a Location header as it is.
 import { isIPv4 } from 'node:net'
 import { hostname, networkInterfaces } from 'node:os'
-import { limits } from '../config.ts'
+import { limits } from '../limits.ts'
 import { invalid } from '../errors.ts'
 
 // The URL parser drops tabs and newlines without a word, and trims: what somebody smuggles in must be refused before.

@@ -1,6 +1,6 @@
 // All links that fit, as they were at one moment, however many there are.
 import type { ExportTurns } from '../api/export-turns.ts'
-import { limits } from '../config.ts'
+import { limits } from '../limits.ts'
 import type { Names } from '../domains/names.ts'
 import { csvLine } from './csv.ts'
 import { allSql, tagIds, type ExportQuery } from './list.ts'

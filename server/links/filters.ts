@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { domainGiven, mustBe, pageOf, tenantIdGiven, textOf, timeGiven } from '../api/fields.ts'
 import type { Caller } from '../api/operation.ts'
-import { limits } from '../config.ts'
+import { limits } from '../limits.ts'
 import type { Names } from '../domains/names.ts'
 import { QuickLinkError } from '../errors.ts'
 import { parseDestination } from './destination.ts'

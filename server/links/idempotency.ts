@@ -1,7 +1,7 @@
 // The row of an Idempotency-Key is written in the transaction that it protects: whoever comes with the same key waits on
 // it, and finds either the answer or, after a rollback, nothing.
 import { createHash } from 'node:crypto'
-import { limits } from '../config.ts'
+import { limits } from '../limits.ts'
 import type { Sql } from '../connections/postgres.ts'
 import { invalid, QuickLinkError } from '../errors.ts'
 

@@ -13,7 +13,7 @@ import {
   timeGiven,
   wholeSecond,
 } from '../api/fields.ts'
-import { limits } from '../config.ts'
+import { limits } from '../limits.ts'
 import { invalid } from '../errors.ts'
 import { specialGiven } from './special.ts'
 import type { Tier } from '../tenants/tiers.ts'

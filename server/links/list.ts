@@ -2,7 +2,7 @@
 // newest and oldest; no filter, with all orders. Whatever else is asked has a short deadline (search.ts): most of it Postgres finds
 // quickly, by one filter or by the order, and what it does not is refused with a sentence. Read docs/decisions/0026-details.md.
 import type { Place } from '../api/cursors.ts'
-import { limits } from '../config.ts'
+import { limits } from '../limits.ts'
 import type { IndexSpec } from '../connections/indexes.ts'
 import type { Sql } from '../connections/postgres.ts'
 import type { Leash, Match } from './search.ts'

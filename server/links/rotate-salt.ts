@@ -1,6 +1,7 @@
 // npm run rotate-salt: new links get their codes from another salt. Old links keep theirs. CODE_SALT, if set, is the new
 // salt, and every start from now on needs it; without it one is generated and kept in the database.
-import { ConfigError, limits, loadConfig } from '../config.ts'
+import { ConfigError, loadConfig } from '../config.ts'
+import { limits } from '../limits.ts'
 import { withDatabaseLock } from '../connections/migrate.ts'
 import { directDatabase } from '../connections/target.ts'
 import { rotateSalt } from './salt.ts'

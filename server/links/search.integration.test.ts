@@ -1,7 +1,7 @@
 // Searching: by parts of a code or URL where pg_trgm is there, by their beginnings where not; and what one tenant's searches
 // may take from others.
 import { beforeAll, describe, expect, test } from 'vitest'
-import { limits } from '../config.ts'
+import { limits } from '../limits.ts'
 import { buildIndexes } from '../connections/indexes.ts'
 import type { Postgres } from '../connections/postgres.ts'
 import { openSql } from '../../embedded/sql.ts'

@@ -6,7 +6,7 @@
 // as its index is being built, they must begin with `q`, the URL without its scheme and `www.`. Without regard to
 // case. The URL is cut, because the work of finding a pattern in it, and the index, grow with it.
 import { busy, Turns } from '../api/turns.ts'
-import { limits } from '../config.ts'
+import { limits } from '../limits.ts'
 import type { Choose } from '../connections/indexes.ts'
 import { sqlState, type Postgres, type Sql } from '../connections/postgres.ts'
 import { unavailable } from '../errors.ts'

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { mustBe, textOf, timeGiven, timeShown } from '../api/fields.ts'
 import { readRules, storedRules } from '../coherence/stored-rules.ts'
-import { limits } from '../config.ts'
+import { limits } from '../limits.ts'
 import type { Sql } from '../connections/postgres.ts'
 import { invalid } from '../errors.ts'
 import { devices, systems, type Code, type Rule, type When } from '../link.ts'

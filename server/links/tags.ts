@@ -5,7 +5,7 @@ import type { By } from '../api/operation.ts'
 import { changesOf } from '../audit/changes.ts'
 import { note } from '../audit/store.ts'
 import type { Step } from '../clicks/history.ts'
-import { limits } from '../config.ts'
+import { limits } from '../limits.ts'
 import type { Postgres, Sql } from '../connections/postgres.ts'
 import { QuickLinkError, unavailable } from '../errors.ts'
 

@@ -3,7 +3,7 @@ import { startTestApp, type ApiAnswer, type TestApp } from '../../testing/app.ts
 import { newTenant } from '../../testing/http.ts'
 import { openSql } from '../../embedded/sql.ts'
 import { freshDatabase } from '../../testing/services.ts'
-import { limits } from '../config.ts'
+import { limits } from '../limits.ts'
 import type { Postgres } from '../connections/postgres.ts'
 import { upkeep } from './upkeep.ts'
 

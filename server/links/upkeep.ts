@@ -2,7 +2,7 @@
 // whoever does not get it leaves the work to the holder. A task that fails is told of and tried again the next time; the
 // others go on. A step that was too much for its time is tried again smaller.
 import { clickIndexes, foldIntoDays, foldIntoMonths, removeDeadClicks, type Step } from '../clicks/history.ts'
-import { limits } from '../config.ts'
+import { limits } from '../limits.ts'
 import type { Choose } from '../connections/indexes.ts'
 import { sqlState, type Postgres, type Sql } from '../connections/postgres.ts'
 import { usualTerms, visitTasks, type Terms } from '../visits/keep.ts'

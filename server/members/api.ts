@@ -3,7 +3,7 @@
 import { covers, route, type Caller, type Role, type Route } from '../api/operation.ts'
 import { changesOf } from '../audit/changes.ts'
 import { note } from '../audit/store.ts'
-import { limits } from '../config.ts'
+import { limits } from '../limits.ts'
 import type { Postgres, Sql } from '../connections/postgres.ts'
 import { QuickLinkError } from '../errors.ts'
 import type { MakeLink } from '../sessions/links.ts'

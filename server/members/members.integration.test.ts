@@ -6,7 +6,7 @@ import { waitFor } from '../../embedded/wait.ts'
 import { startTestApp, type TestApp } from '../../testing/app.ts'
 import { apiOf, created, newTenant, type Api, type ApiAnswer } from '../../testing/http.ts'
 import { freshDatabase } from '../../testing/services.ts'
-import { limits } from '../config.ts'
+import { limits } from '../limits.ts'
 
 let databaseUrl: string
 let app: TestApp

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { linkOnceShown, mustBe, tenantIdGiven, tenantShown, textOf, timeShown } from '../api/fields.ts'
 import { operation, roles } from '../api/operation.ts'
-import { limits } from '../config.ts'
+import { limits } from '../limits.ts'
 
 const given = ['viewer', 'editor', 'admin'] as const
 const name = textOf(1, 200).meta({ description: 'What the links show that it makes.', examples: ['Ada'] })

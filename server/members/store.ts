@@ -1,6 +1,6 @@
 // The SQL of members. Sessions join them, so that whatever becomes of a member holds for its sessions at once.
 import type { Role } from '../api/operation.ts'
-import { limits } from '../config.ts'
+import { limits } from '../limits.ts'
 import type { Sql } from '../connections/postgres.ts'
 
 export interface MemberRow {

@@ -3,7 +3,7 @@
 import type { Caller, Origin, Role } from '../api/operation.ts'
 import { changesOf } from '../audit/changes.ts'
 import { note } from '../audit/store.ts'
-import { limits } from '../config.ts'
+import { limits } from '../limits.ts'
 import type { Sql } from '../connections/postgres.ts'
 import { QuickLinkError } from '../errors.ts'
 import { callerOf } from '../sessions/store.ts'

@@ -8,7 +8,7 @@ import { startTestApp, type TestApp } from '../../testing/app.ts'
 import { apiOf, newTenant, type Answer, type Api } from '../../testing/http.ts'
 import { browser, startIdentityProvider, type Person } from '../../testing/identity-provider.ts'
 import { freshDatabase } from '../../testing/services.ts'
-import { limits } from '../config.ts'
+import { limits } from '../limits.ts'
 
 const publicUrl = 'https://go.example.org'
 const start = `${publicUrl}/api/v1/sign-in/oidc`

@@ -1,7 +1,7 @@
 // The identity provider: what it is asked, and what is believed. Everything that the standard has to say of an answer is checked by
 // openid-client, signatures included.
 import * as client from 'openid-client'
-import { limits } from '../config.ts'
+import { limits } from '../limits.ts'
 
 /** What a browser has taken along, and has to bring back. */
 export interface Trip {

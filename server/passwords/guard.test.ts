@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, expect, it, test, vi } from 'vitest'
-import { limits } from '../config.ts'
+import { limits } from '../limits.ts'
 import { Breaker } from '../connections/breaker.ts'
 import type { Code } from '../link.ts'
 import { countersBy, countInMemory } from '../rates/counters.ts'

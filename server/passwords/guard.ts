@@ -6,7 +6,8 @@
 // was right, or that we could not look at, is given back. All workers of a server count together, through the primary
 // process; two servers behind one balancer count apart. Whoever has many addresses has as many attempts: what slows that
 // down is that a process hashes one password at a time.
-import { limits, type Config } from '../config.ts'
+import type { Config } from '../config.ts'
+import { limits } from '../limits.ts'
 import type { Breaker } from '../connections/breaker.ts'
 import { withDeadline } from '../connections/deadline.ts'
 import type { Sql } from '../connections/postgres.ts'

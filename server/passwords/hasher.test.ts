@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it, test, vi } from 'vitest'
-import { limits } from '../config.ts'
+import { limits } from '../limits.ts'
 import { Hasher } from './hasher.ts'
 
 // Its thread comes last: on a machine that is busy with other tests it waits.

@@ -3,7 +3,7 @@
 // queues of their own, which take turns: however many guess, a link gets its password.
 import { randomBytes, timingSafeEqual } from 'node:crypto'
 import { Worker } from 'node:worker_threads'
-import { limits } from '../config.ts'
+import { limits } from '../limits.ts'
 import { QuickLinkError } from '../errors.ts'
 import { hashBytes, type Hashing } from './hashing-thread.ts'
 

@@ -2,7 +2,7 @@
 import cluster, { type Worker } from 'node:cluster'
 import { createInterface } from 'node:readline'
 import type { Socket } from 'node:net'
-import { limits } from '../config.ts'
+import { limits } from '../limits.ts'
 import type { ToPrimary, ToWorker } from './ipc.ts'
 import { StandIn, type ListenHandle } from './stand-in.ts'
 import type { Log } from '../telemetry/log.ts'

@@ -1,7 +1,7 @@
 // Each worker has a listener of its own, and the kernel goes on giving it connections while it is hung, on its way out, or
 // dead (decision 10). So the primary process holds its listener, too, and in such a time accepts in its place.
 import { createServer, type Server, type Socket } from 'node:net'
-import { limits } from '../config.ts'
+import { limits } from '../limits.ts'
 
 /** A listening socket as it comes from another process. Node has no public name for it. */
 export interface ListenHandle {

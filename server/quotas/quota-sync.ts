@@ -1,5 +1,5 @@
 // Syncs quotas: all of them on demand, and every night by one process of all replicas.
-import { limits } from '../config.ts'
+import { limits } from '../limits.ts'
 import type { Postgres, Sql } from '../connections/postgres.ts'
 import { removeDeleted } from '../tenants/store.ts'
 import { tenantIds } from './quota-store.ts'

@@ -10,7 +10,8 @@
 //
 // With a proxy on the same machine and TRUST_PROXY off, every address is loopback, which SCAN_ALLOWLIST leaves alone.
 import { LRUCache } from 'lru-cache'
-import { limits, type Config } from '../config.ts'
+import type { Config } from '../config.ts'
+import { limits } from '../limits.ts'
 import { plainAddress, subscriberOf } from './addresses.ts'
 import { clientAddress, isPrivate } from './client-address.ts'
 import type { AbsenceChannel } from './shared-absences.ts'

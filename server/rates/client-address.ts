@@ -2,7 +2,7 @@
 import type { IncomingMessage } from 'node:http'
 import { isIP } from 'node:net'
 import proxyAddr from 'proxy-addr'
-import { limits } from '../config.ts'
+import { limits } from '../limits.ts'
 import { plainAddress, subscriberOf, type Matches, type TrustedHop } from './addresses.ts'
 
 /** From the connection outwards, for as long as the one who says so is trusted and says an address. */

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { search, searches } from '../../testing/search.ts'
-import { limits } from '../config.ts'
+import { limits } from '../limits.ts'
 import { withQuery } from './forward.ts'
 
 const target = 'https://example.org/p/a?a=1&b=%20&a=2&flag#part?x=y'

@@ -1,6 +1,6 @@
 // A visitor's query, said to the target, too. The URL's own grammar is the platform's: nothing that a visitor sends ends its
 // query, and what is no character of a header is percent-encoded.
-import { limits } from '../config.ts'
+import { limits } from '../limits.ts'
 
 /**
  * The target with the visitor's query behind its own, before the fragment. What both name is the visitor's alone, as in

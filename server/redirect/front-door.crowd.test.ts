@@ -1,7 +1,7 @@
 // The front door over TCP where clients are slow, many, or send much at once.
 import { describe, expect, it } from 'vitest'
 import { waitFor } from '../../embedded/wait.ts'
-import { limits } from '../config.ts'
+import { limits } from '../limits.ts'
 import { answers, ask, type Client, dial, get, many, start } from './front-door.client.stub.ts'
 import { stubDeps, turns, Wire } from './front-door.stub.ts'
 import { FrontDoor } from './front-door.ts'

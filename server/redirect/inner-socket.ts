@@ -2,7 +2,7 @@
 // whose request was for somebody else is the front door's again when the answer has been written.
 import type { Socket } from 'node:net'
 import { Duplex } from 'node:stream'
-import { limits } from '../config.ts'
+import { limits } from '../limits.ts'
 
 /** The front door's side of it. */
 export interface Outside {

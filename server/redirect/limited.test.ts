@@ -1,7 +1,7 @@
 // Links with a limit, at the front door and behind it: a hit that is there costs no wait, one that is not is waited for.
 import { connect, type Socket } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
-import { limits } from '../config.ts'
+import { limits } from '../limits.ts'
 import { Lease, type Verdict } from '../hits/hit-lease.ts'
 import type { Code } from '../link.ts'
 import { waitFor } from '../../embedded/wait.ts'

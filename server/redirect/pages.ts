@@ -2,7 +2,7 @@
 // once, for both writers: the fields for `writeHead`, and all the bytes for the raw socket.
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { QuickLinkError, toProblem, unavailable, type ErrorCode } from '../errors.ts'
-import { limits } from '../config.ts'
+import { limits } from '../limits.ts'
 import { headOf, tailOf } from './wire.ts'
 
 interface Rendered {

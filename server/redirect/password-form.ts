@@ -1,7 +1,7 @@
 // The form of a password, read behind node:http: no more of it than a password needs, and not for longer than a person's line
 // takes.
 import type { IncomingMessage } from 'node:http'
-import { limits } from '../config.ts'
+import { limits } from '../limits.ts'
 import { FormRefused } from '../passwords/guard.ts'
 
 /** Undefined: there is none in it. What is left of a form that is refused is for node:http to read past. */

@@ -2,7 +2,7 @@
 // script, and a problem for everyone else.
 //
 // Its policy says nothing of form-action: Chrome holds the redirect that follows to it, too.
-import { limits } from '../config.ts'
+import { limits } from '../limits.ts'
 import { QuickLinkError, toProblem } from '../errors.ts'
 import type { FormRefused } from '../passwords/guard.ts'
 import { Page, perSecond, sniffing, wantsHtml } from './pages.ts'

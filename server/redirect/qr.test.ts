@@ -1,7 +1,7 @@
 import { decode } from 'fast-png'
 import decodeQR from 'qr/decode.js'
 import { expect, test } from 'vitest'
-import { limits } from '../config.ts'
+import { limits } from '../limits.ts'
 import { color, contrastOf, createDrawings, draw as sketch, parseDrawing, type Drawing } from './qr.ts'
 
 const usual = { color: '000000', background: 'ffffff' }

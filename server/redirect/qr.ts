@@ -2,7 +2,7 @@
 import { crc32, deflateSync } from 'node:zlib'
 import { LRUCache } from 'lru-cache'
 import encodeQR from 'qr'
-import { limits } from '../config.ts'
+import { limits } from '../limits.ts'
 import { pause } from '../connections/deadline.ts'
 import { invalid } from '../errors.ts'
 

@@ -1,5 +1,5 @@
 // The ladder. Tiers never call each other; this is the only place that knows their order.
-import { limits } from '../config.ts'
+import { limits } from '../limits.ts'
 import type { Vouching } from '../coherence/vouching.ts'
 import type { Code } from '../link.ts'
 import type { Copy, Tier1 } from './tier1-local.ts'

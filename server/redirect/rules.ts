@@ -3,7 +3,7 @@
 // What a visitor sends is cut before it is read. Where nothing is known (no User-Agent, another device), no rule that asks
 // for it fits.
 import Negotiator from 'negotiator'
-import { limits } from '../config.ts'
+import { limits } from '../limits.ts'
 import type { Rule, When } from '../link.ts'
 import { deviceOf, osOf } from '../visits/agent.ts'
 

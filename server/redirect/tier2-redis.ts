@@ -2,7 +2,8 @@
 //
 // Reachability comes first: a connection that is not ready is a failure and feeds the breaker. Trust is asked second:
 // a Redis that this process has not just made fresh is left alone, unless Postgres cannot answer (`getUntrusted`).
-import { limits, type Config } from '../config.ts'
+import type { Config } from '../config.ts'
+import { limits } from '../limits.ts'
 import type { Breaker } from '../connections/breaker.ts'
 import { BreakerOpen } from '../connections/breaker.ts'
 import { DeadlineExceeded, withDeadline } from '../connections/deadline.ts'

@@ -1,6 +1,7 @@
 // Tier 3: Postgres, the truth. Lookups of one moment share a statement; a breaker of its own keeps an outage from
 // costing every lookup the deadline.
-import { limits, type Config } from '../config.ts'
+import type { Config } from '../config.ts'
+import { limits } from '../limits.ts'
 import type { Breaker } from '../connections/breaker.ts'
 import { BreakerOpen } from '../connections/breaker.ts'
 import { DeadlineExceeded, withDeadline } from '../connections/deadline.ts'

@@ -3,7 +3,7 @@
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { Counter } from '../clicks/counter.ts'
-import { limits } from '../config.ts'
+import { limits } from '../limits.ts'
 import { asideOf } from './asides.ts'
 import type { FrontDoor } from './front-door.ts'
 import type { Holder } from './guests.ts'

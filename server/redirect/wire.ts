@@ -1,6 +1,6 @@
 // What every answer on the raw socket begins and ends with.
 import { STATUS_CODES } from 'node:http'
-import { limits } from '../config.ts'
+import { limits } from '../limits.ts'
 
 /** Up to the value of `Date`. Names and values in turn, as `writeHead` takes them. */
 export function headOf(status: number, fields: readonly string[]): string {

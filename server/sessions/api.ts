@@ -2,7 +2,8 @@
 // is in Postgres.
 import { route, type By, type Caller, type Route } from '../api/operation.ts'
 import { note } from '../audit/store.ts'
-import { limits, type Config } from '../config.ts'
+import type { Config } from '../config.ts'
+import { limits } from '../limits.ts'
 import type { Postgres } from '../connections/postgres.ts'
 import { QuickLinkError } from '../errors.ts'
 import { rememberCallers, sha256, type CallerOf } from '../tenants/callers.ts'

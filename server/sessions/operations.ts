@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { linkOnceShown, mustBe, tenantShown, timeShown } from '../api/fields.ts'
 import { operation, roles } from '../api/operation.ts'
 import { doers } from '../audit/store.ts'
-import { limits } from '../config.ts'
+import { limits } from '../limits.ts'
 
 const token = z
   .string(mustBe('text'))

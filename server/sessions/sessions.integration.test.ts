@@ -5,7 +5,7 @@ import { openSql, withSql } from '../../embedded/sql.ts'
 import { startTestApp, type TestApp } from '../../testing/app.ts'
 import { apiOf, created, newTenant, type Api, type ApiAnswer } from '../../testing/http.ts'
 import { freshDatabase } from '../../testing/services.ts'
-import { limits } from '../config.ts'
+import { limits } from '../limits.ts'
 import { upkeep } from '../links/upkeep.ts'
 
 let databaseUrl: string

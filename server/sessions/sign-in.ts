@@ -3,7 +3,7 @@
 import type { Request } from 'express'
 import type { Caller, Origin } from '../api/operation.ts'
 import { note } from '../audit/store.ts'
-import { limits } from '../config.ts'
+import { limits } from '../limits.ts'
 import type { Postgres, Sql } from '../connections/postgres.ts'
 import { QuickLinkError } from '../errors.ts'
 import { createAttempts } from '../tenants/attempts.ts'

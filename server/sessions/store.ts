@@ -1,6 +1,6 @@
 // The SQL of sessions, and of links that make one. Each belongs to a key or a member, may do what that may, and ends with it.
 import type { Caller, Role } from '../api/operation.ts'
-import { limits } from '../config.ts'
+import { limits } from '../limits.ts'
 import type { Sql } from '../connections/postgres.ts'
 import { roleWithout } from '../tenants/keys.ts'
 

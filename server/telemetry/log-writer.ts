@@ -1,7 +1,8 @@
 // Where log lines go. The program never waits for their reader, and a log that breaks does not break the program:
 // what cannot be written is dropped and counted. Decision 14 says why it is done like this.
 import { close, constants, fstatSync, open, openSync, stat, write, writeSync } from 'node:fs'
-import { ConfigError, limits } from '../config.ts'
+import { ConfigError } from '../config.ts'
+import { limits } from '../limits.ts'
 
 export type LogWriter = ReturnType<typeof openLogWriter>
 

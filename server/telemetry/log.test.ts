@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { limits } from '../config.ts'
+import { limits } from '../limits.ts'
 import { createLog, type Log } from './log.ts'
 
 function capture(): { log: Log; written: () => string; last: () => Record<string, unknown> } {

@@ -3,7 +3,7 @@
 import { isatty } from 'node:tty'
 import { pino, type DestinationStream, type Logger } from 'pino'
 import { prettyFactory } from 'pino-pretty'
-import { limits } from '../config.ts'
+import { limits } from '../limits.ts'
 import { openLogWriter, type LogWriter } from './log-writer.ts'
 import { scrub, shorten } from './scrub.ts'
 

@@ -1,7 +1,7 @@
 // How many keys that do not work an address may try: those of a minute are counted, per process, and what is beyond them is
 // refused without a question to anybody. Fixed windows: at the edge of two of them twice as many pass.
 import { LRUCache } from 'lru-cache'
-import { limits } from '../config.ts'
+import { limits } from '../limits.ts'
 import { QuickLinkError } from '../errors.ts'
 
 export interface Attempt {

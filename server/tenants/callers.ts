@@ -14,7 +14,7 @@ import { createHash } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import { LRUCache } from 'lru-cache'
 import type { Caller } from '../api/operation.ts'
-import { limits } from '../config.ts'
+import { limits } from '../limits.ts'
 import { createAttempts, type Attempt } from './attempts.ts'
 
 /** It keeps no secret, and anybody can make one that fits: it tells a slip of the finger from a secret. */

@@ -4,7 +4,7 @@ import { withSql } from '../../embedded/sql.ts'
 import { startTestApp } from '../../testing/app.ts'
 import { apiOf, created } from '../../testing/http.ts'
 import { freshDatabase } from '../../testing/services.ts'
-import { limits } from '../config.ts'
+import { limits } from '../limits.ts'
 import { hashKey } from './keys.ts'
 
 /** What a server asked for before there were roles, and took for a key that may write. */

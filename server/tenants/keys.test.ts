@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { limits } from '../config.ts'
+import { limits } from '../limits.ts'
 import type { Sql } from '../connections/postgres.ts'
 import { authenticator, formOf, generateKey, hashKey } from './keys.ts'
 

@@ -2,7 +2,7 @@
 // asked for, and how guesses are met, is in callers.ts.
 import { randomBytes, timingSafeEqual } from 'node:crypto'
 import type { Caller, Role } from '../api/operation.ts'
-import { limits } from '../config.ts'
+import { limits } from '../limits.ts'
 import type { Sql } from '../connections/postgres.ts'
 import { QuickLinkError } from '../errors.ts'
 import { checksumOf, rememberCallers, sha256, type SecretForm } from './callers.ts'

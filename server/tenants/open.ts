@@ -1,7 +1,8 @@
 // What tenants may do, in one process: their terms, rates and quotas, put together.
 import type { Route } from '../api/operation.ts'
 import type { Shared } from '../coherence/open.ts'
-import { limits, type Config } from '../config.ts'
+import type { Config } from '../config.ts'
+import { limits } from '../limits.ts'
 import { askRedis } from '../connections/ask-redis.ts'
 import type { Breaker } from '../connections/breaker.ts'
 import type { Databases } from '../connections/databases.ts'

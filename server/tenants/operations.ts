@@ -14,7 +14,7 @@ import {
   timeShown,
 } from '../api/fields.ts'
 import { operation, roles } from '../api/operation.ts'
-import { limits } from '../config.ts'
+import { limits } from '../limits.ts'
 import { tierNames } from './tiers.ts'
 
 const quotaForm = `a whole number from 0 to ${largestInteger}, or null`

@@ -1,5 +1,6 @@
 // Whether the tenant of a link lets everybody see where it leads. Only such pages ask, so no redirect waits for it.
-import { limits, type Config } from '../config.ts'
+import type { Config } from '../config.ts'
+import { limits } from '../limits.ts'
 import type { Breaker } from '../connections/breaker.ts'
 import { withDeadline } from '../connections/deadline.ts'
 import { microBatch } from '../connections/micro-batch.ts'

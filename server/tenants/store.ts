@@ -1,7 +1,7 @@
 // The SQL of tenants and their keys.
 import type { Sql } from '../connections/postgres.ts'
 import type { Role } from '../api/operation.ts'
-import { limits } from '../config.ts'
+import { limits } from '../limits.ts'
 import type { TierName } from './tiers.ts'
 
 export interface TenantRow {

@@ -1,6 +1,6 @@
 // What somebody without a key can do to those who have one.
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import { limits } from '../config.ts'
+import { limits } from '../limits.ts'
 import { send, startTestApp, type Answer, type ApiAnswer, type TestApp } from '../../testing/app.ts'
 import { tally, times } from '../../testing/http.ts'
 import { guess, randomKey } from '../../loadtest/bench/guessers.ts'

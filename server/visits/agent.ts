@@ -2,7 +2,7 @@
 import { isbot } from 'isbot'
 import { LRUCache } from 'lru-cache'
 import UAParser from 'my-ua-parser'
-import { limits } from '../config.ts'
+import { limits } from '../limits.ts'
 import type { Device, Os } from '../link.ts'
 
 // Browsers say more than they are: the first of these that is there is what it is. Edge and Opera are named otherwise, and

@@ -3,7 +3,7 @@
 import { stat, readFile } from 'node:fs/promises'
 import { isIP } from 'node:net'
 import { Reader, type Response } from 'mmdb-lib'
-import { limits } from '../config.ts'
+import { limits } from '../limits.ts'
 
 interface CountriesOptions {
   readonly file: string

@@ -4,7 +4,7 @@
 // value is remembered until another one falls on its place.
 import { crc32 } from 'node:zlib'
 import { LRUCache } from 'lru-cache'
-import { limits } from '../config.ts'
+import { limits } from '../limits.ts'
 import { dimensions, type Dimension } from './batch.ts'
 
 /** Of the others there are no more than we, or the world, have words for. */

@@ -2,7 +2,7 @@
 // dimension; the one that comes first has the totals.
 import type { ExportTurns } from '../api/export-turns.ts'
 import { route, type Caller, type Route } from '../api/operation.ts'
-import { limits } from '../config.ts'
+import { limits } from '../limits.ts'
 import type { Names } from '../domains/names.ts'
 import { invalid, QuickLinkError } from '../errors.ts'
 import type { Code } from '../link.ts'

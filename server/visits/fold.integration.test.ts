@@ -3,7 +3,7 @@
 import fc from 'fast-check'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { freshDatabase, migrated } from '../../testing/services.ts'
-import { limits } from '../config.ts'
+import { limits } from '../limits.ts'
 import { sqlState, type Postgres } from '../connections/postgres.ts'
 import { upkeep } from '../links/upkeep.ts'
 import { dimensions, otherValue, type Cell, type HourOfVisits, type LinkVisits } from './batch.ts'

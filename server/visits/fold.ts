@@ -1,7 +1,7 @@
 // A page of visits, added to what is kept: for each link, its tenant and its tags, to the hour and to the day, and to the visitors of the UTC
 // day. Called in the transaction that counts the page's clicks, so each visit is added once.
 import { setImmediate } from 'node:timers/promises'
-import { limits } from '../config.ts'
+import { limits } from '../limits.ts'
 import type { Sql } from '../connections/postgres.ts'
 import type { Fold, HourOfVisits, LinkVisits } from './batch.ts'
 import { add, cellsOf } from './cells.ts'

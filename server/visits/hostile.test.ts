@@ -1,6 +1,6 @@
 // What strangers send: read in a moment, and nothing of it does what they want.
 import { describe, expect, it } from 'vitest'
-import { limits } from '../config.ts'
+import { limits } from '../limits.ts'
 import { createAgents, parseAgent } from './agent.ts'
 import { cleaned, otherValue } from './batch.ts'
 import { classify } from './classify.ts'

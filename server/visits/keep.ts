@@ -1,6 +1,7 @@
 // How long visits are kept, in small steps of the upkeep: hours, then days, then months. Every hour is in its day already when it comes, so hours
 // that are old are dropped by the partition; days that are old become a part of their month first.
-import { limits, settings, type Config } from '../config.ts'
+import { settings, type Config } from '../config.ts'
+import { limits } from '../limits.ts'
 import type { Step } from '../clicks/history.ts'
 import type { Sql } from '../connections/postgres.ts'
 import { dimensions } from './batch.ts'

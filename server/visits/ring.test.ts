@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { limits } from '../config.ts'
+import { limits } from '../limits.ts'
 import { Ring, sampling, type Sampling, type Taken } from './ring.ts'
 
 /** Leaves the number of each visit where it is placed. */

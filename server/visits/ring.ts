@@ -4,7 +4,7 @@
 //
 // The counts that decide stand beside those of the clicks (Tally), so that a visit that is not looked at costs an increment
 // and a comparison.
-import { limits } from '../config.ts'
+import { limits } from '../limits.ts'
 
 /** Of a copy of a link, since the last swap. As many as are wanted may exist per link. */
 export interface Sampling {

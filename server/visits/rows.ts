@@ -1,6 +1,6 @@
 // What is added to the rows of visits, and how it gets there. Rows that are new are put there empty first; then all are locked, read, added to
 // and written, some hundred at a time. Both steps go by subject and time, so that two who write wait for each other and never in a circle.
-import { limits } from '../config.ts'
+import { limits } from '../limits.ts'
 import type { Sql } from '../connections/postgres.ts'
 import { dimensions } from './batch.ts'
 import { addAll, cut, pack, unpack, type Cells } from './cells.ts'

@@ -2,7 +2,7 @@
 // is counted while Postgres is away at midnight; one that is two days old is deleted, and what was counted with it says
 // nothing of anybody any more. Where none is known, visitors are not counted.
 import { randomBytes } from 'node:crypto'
-import { limits } from '../config.ts'
+import { limits } from '../limits.ts'
 import type { Sql } from '../connections/postgres.ts'
 
 const dayMs = 86_400_000

@@ -2,7 +2,7 @@
 // later, outside of any request, and wiped then: no address and no user agent goes further than this.
 //
 //   flags, rule, then with a length before each: address, language, three utm values, referrer's host, user agent
-import { limits } from '../config.ts'
+import { limits } from '../limits.ts'
 
 /** What of a request says who came, and from where. A character per byte, as it came. */
 export interface Said {

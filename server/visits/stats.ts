@@ -1,6 +1,6 @@
 // Answers about visits. What is old is told by the day, what is very old by the month, each at its beginning in VISITS_TZ: age alone decides, so
 // an answer is the same before and after the upkeep has been there. Whole days are read as days, what is left of the time by the hour.
-import { limits } from '../config.ts'
+import { limits } from '../limits.ts'
 import type { Sql } from '../connections/postgres.ts'
 import { otherValue, type Dimension } from './batch.ts'
 import { cut, unpack, type Cells, type Count } from './cells.ts'

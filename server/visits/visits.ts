@@ -3,7 +3,8 @@
 // wiped then.
 import type { Batch } from '../clicks/batch.ts'
 import type { Tally } from '../clicks/counter.ts'
-import { limits, type Config } from '../config.ts'
+import type { Config } from '../config.ts'
+import { limits } from '../limits.ts'
 import { plainAddress, subscriberOf } from '../rates/addresses.ts'
 import { clientAddress } from '../rates/client-address.ts'
 import { createAgents } from './agent.ts'

@@ -1,5 +1,5 @@
 // What mysqldump writes of yourls_url: its INSERTs, and nothing else of it. One pass over the text; a value has a longest length.
-import { limits } from '../../config.ts'
+import { limits } from '../../limits.ts'
 import { invalid, type QuickLinkError } from '../../errors.ts'
 import { formatOfTable } from './all.ts'
 import type { Cell } from './format.ts'

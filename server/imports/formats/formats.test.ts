@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { search, searches } from '../../../testing/search.ts'
-import { limits } from '../../config.ts'
+import { limits } from '../../limits.ts'
 import type { FormatName } from './all.ts'
 import { readFile } from './read.ts'
 

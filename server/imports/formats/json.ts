@@ -1,6 +1,6 @@
 // JSON: a line for each link, or lists of links as the APIs of other shorteners answer them, one page or many, one after the other.
 import { JSONParser } from '@streamparser/json'
-import { limits } from '../../config.ts'
+import { limits } from '../../limits.ts'
 import { invalid } from '../../errors.ts'
 import { formatOfThing, type FormatName, type Recognised } from './all.ts'
 import { textOf, type Draft, type Thing } from './format.ts'

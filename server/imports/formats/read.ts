@@ -1,5 +1,5 @@
 // What kind of a file this is, by how it begins.
-import { limits } from '../../config.ts'
+import { limits } from '../../limits.ts'
 import { invalid } from '../../errors.ts'
 import type { FormatName } from './all.ts'
 import { looksLikeDump, readDump } from './dump.ts'

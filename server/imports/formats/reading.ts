@@ -1,6 +1,6 @@
 // What is read of a file, whatever it is.
 import { QuickLinkError, invalid } from '../../errors.ts'
-import { limits } from '../../config.ts'
+import { limits } from '../../limits.ts'
 import type { FormatName } from './all.ts'
 import type { Draft } from './format.ts'
 

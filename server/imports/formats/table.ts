@@ -1,7 +1,7 @@
 // Files that are tables: a header, and a row for each link. Commas, semicolons or tabs between the cells, as the header has them.
 import { parse, CsvError } from 'csv-parse'
 import { pipeline, Readable } from 'node:stream'
-import { limits } from '../../config.ts'
+import { limits } from '../../limits.ts'
 import { invalid } from '../../errors.ts'
 import { formatOfTable, type FormatName } from './all.ts'
 import type { Cell, Draft } from './format.ts'
