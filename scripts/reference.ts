@@ -16,9 +16,9 @@ const metrics = (await createMetrics().registry.getMetricsAsJSON()).map(({ name,
   return `| \`${name}${labels.size > 0 ? `{${[...labels].join(',')}}` : ''}\` | ${help} |`
 })
 
-const config = readFileSync(new URL('../server/config.ts', import.meta.url), 'utf8')
+const boundsText = readFileSync(new URL('../server/limits.ts', import.meta.url), 'utf8')
 const limits = Array.from(
-  config.matchAll(/^ {2}\/\*\* (.+) \*\/\n((?: {2}[a-zA-Z]+: [\d_]+,\n)+)/gm),
+  boundsText.matchAll(/^ {2}\/\*\* (.+) \*\/\n((?: {2}[a-zA-Z]+: [\d_]+,\n)+)/gm),
   ([, why, lines = '']) =>
     Array.from(lines.matchAll(/([a-zA-Z]+): ([\d_]+)/g), ([, name, value]) => `| ${name} | ${value} | ${why} |`),
 ).flat()
@@ -53,7 +53,7 @@ A server with 4 workers has ${4 * connectionsPerWorker + 1} always, and ${4 * co
 
 ## Limits
 
-Bounds that nobody needs to tune; they are in \`server/config.ts\`.
+Bounds that nobody needs to tune; they are in \`server/limits.ts\`.
 
 | limit | value | what and why |
 |---|---|---|

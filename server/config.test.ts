@@ -1,4 +1,4 @@
-// What one bound relies on of another. The comments in config.ts, and those beside the code, say why.
+// What one bound relies on of another. The comments in limits.ts, and those beside the code, say why.
 import { describe, expect, test } from 'vitest'
 import { toLine } from './clicks/batch.ts'
 import { readBytes } from './clicks/spool.ts'

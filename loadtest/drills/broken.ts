@@ -109,7 +109,7 @@ export const broken: readonly Broken[] = [
   {
     drill: 'worker-killed',
     how: 'clicks are written down once a minute',
-    patch: { file: 'config.ts', from: 'clicksEveryMs: 1000', to: 'clicksEveryMs: 60_000' },
+    patch: { file: 'limits.ts', from: 'clicksEveryMs: 1000', to: 'clicksEveryMs: 60_000' },
     named: /^clicks lost/,
   },
   {
