@@ -1,6 +1,4 @@
 // What every room's API has in common: who is asking, what was sent, and how an answer or a problem leaves.
-import { Readable } from 'node:stream'
-import { pipeline } from 'node:stream/promises'
 import express, { type ErrorRequestHandler, type Request, type RequestHandler, type Response } from 'express'
 import { z } from 'zod'
 import { limits } from '../limits.ts'
@@ -41,32 +39,6 @@ function write(response: Response, bytes: Buffer): void {
     response.write(part, (error) => {
       if (!error) write(response, rest)
     })
-}
-
-/**
- * As fast as the client takes them, and no faster. What fails before the first line is a problem like any other; later the
- * connection ends in the middle, so that nobody takes a part for the whole.
- */
-export async function sendLines(response: Response, lines: AsyncIterable<unknown>): Promise<void> {
-  const source = lines[Symbol.asyncIterator]()
-  let next = await source.next()
-  const texts = async function* () {
-    for (; next.done !== true; next = await source.next()) yield `${JSON.stringify(next.value)}\n`
-  }
-  response.writeHead(200, {
-    'Content-Type': 'application/x-ndjson; charset=utf-8',
-    'Cache-Control': 'no-store',
-    'X-Content-Type-Options': 'nosniff',
-  })
-  if (response.req.method === 'HEAD') {
-    await source.return?.()
-    response.end()
-    return
-  }
-  // Who goes away in the middle has not failed.
-  await pipeline(Readable.from(texts()), response).catch((error: unknown) => {
-    if ((error as NodeJS.ErrnoException).code !== 'ERR_STREAM_PREMATURE_CLOSE') throw error
-  })
 }
 
 export function sendNothing(response: Response, headers: Readonly<Record<string, string>> = {}): void {

@@ -108,14 +108,13 @@ function refusing() {
   }
 }
 
-const answered = ({ headers = [], schema, lines, stream = [] }: Operation['answer'], what: string) => ({
+const answered = ({ headers = [], schema, stream = [] }: Operation['answer'], what: string) => ({
   description: what,
   ...headersNamed(headers),
   ...(schema || stream.length > 0
     ? {
         content: {
           ...(schema ? { 'application/json': { schema } } : {}),
-          ...(lines ? { 'application/x-ndjson': { schema: { type: 'string' as const } } } : {}),
           ...Object.fromEntries(stream.map((type) => [type, { schema: { type: 'string' as const } }])),
         },
       }

@@ -86,8 +86,6 @@ export interface Operation {
     readonly orThere?: { readonly status: 200; readonly what: string }
     /** Absent: the answer has no body, or one that is no JSON. */
     readonly schema?: z.ZodType
-    /** Who asks for `application/x-ndjson` gets lines instead. */
-    readonly lines?: true
     /** Types of what comes bit by bit, for as long as it takes; with a schema, for who asks for one of them. */
     readonly stream?: readonly string[]
     readonly headers?: readonly ('ETag' | 'Location' | 'Set-Cookie')[]
@@ -135,11 +133,6 @@ export interface Reply<Body = unknown> {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** Each is a line of JSON. Asked for as the client takes them. */
-export interface Lines {
-  readonly lines: AsyncIterable<unknown>
-}
-
 /** What comes bit by bit. */
 export interface Streamed {
   /** One of those that are declared, and perhaps what is to be said of it. */
@@ -151,7 +144,6 @@ export interface Streamed {
 
 type ReplyTo<O extends Operation> = O['answer'] extends { schema: infer S extends z.ZodType }
   ? | (Reply<z.input<S>> & { readonly body: z.input<S> })
-    | (O['answer'] extends { lines: true } ? Lines : never)
     | (O['answer'] extends { stream: readonly string[] } ? Streamed : never)
   : O['answer'] extends { stream: readonly string[] }
     ? Streamed
@@ -159,7 +151,7 @@ type ReplyTo<O extends Operation> = O['answer'] extends { schema: infer S extend
 
 export interface Route {
   readonly operation: Operation
-  readonly handle: (asked: Asked) => Promise<Reply | Lines | Streamed | undefined>
+  readonly handle: (asked: Asked) => Promise<Reply | Streamed | undefined>
 }
 
 export const route = <O extends Operation>(operation: O, handle: (asked: Asked<O>) => Promise<ReplyTo<O>>): Route => ({

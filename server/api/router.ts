@@ -12,16 +12,7 @@ import { sparing, type Lines } from '../telemetry/sparing.ts'
 import type { Authenticate } from '../tenants/keys.ts'
 import type { Answers } from './answers.ts'
 import { descriptionRouter } from './description.ts'
-import {
-  jsonBody,
-  methodNotAllowed,
-  notFound,
-  parseRequest,
-  problemHandler,
-  sendJson,
-  sendLines,
-  sendNothing,
-} from './http.ts'
+import { jsonBody, methodNotAllowed, notFound, parseRequest, problemHandler, sendJson, sendNothing } from './http.ts'
 import { largeBody } from './large-bodies.ts'
 import { sendStream } from './stream.ts'
 import { bodyTypes, covers, type Caller, type Operation, type Route } from './operation.ts'
@@ -115,8 +106,7 @@ const handlersOf = ({ operation, handle }: Route): RequestHandler[] => [
     const from = { caller: callerOf(response), address: addressOf(response), request }
     const asked = { ...from, ...originOf(operation, response), ...parseRequest(operation, request) }
     const reply = await handle(asked as Parameters<Route['handle']>[0])
-    if (reply && 'lines' in reply) await sendLines(response, reply.lines)
-    else if (reply && 'parts' in reply) await sendStream(response, reply)
+    if (reply && 'parts' in reply) await sendStream(response, reply)
     else if (operation.answer.schema === undefined) sendNothing(response, reply?.headers)
     else sendJson(response, reply?.status ?? operation.answer.status, reply?.body, reply?.headers)
   },

@@ -26,7 +26,7 @@ export const auditRoutes = ({ sql, names, cursors }: AuditDeps): Route[] => [
     const shown = (entry: Entry): EntryShown => present(names, caller, entry)
     if (request.accepts('application/json', 'application/x-ndjson') === 'application/x-ndjson') {
       if (cursor !== undefined) throw invalid('cursor', 'cursor is for pages: an answer of lines has everything.')
-      return { lines: everything(sql, asked, shown) }
+      return { type: 'application/x-ndjson; charset=utf-8', parts: () => everything(sql, asked, shown) }
     }
     const pages = ['audit', JSON.stringify(asked)]
     const after = cursor === undefined ? undefined : cursors.open(pages, cursor).id
@@ -39,10 +39,10 @@ export const auditRoutes = ({ sql, names, cursors }: AuditDeps): Route[] => [
 ]
 
 /** A connection is held for a page at a time, never while the client reads. */
-async function* everything(sql: Sql, asked: Asked, shown: (entry: Entry) => EntryShown): AsyncGenerator<EntryShown> {
+async function* everything(sql: Sql, asked: Asked, shown: (entry: Entry) => EntryShown): AsyncGenerator<string> {
   for (let after: number | undefined; ;) {
     const entries = await listEntries(sql, asked, after, limits.auditPage)
-    yield* entries.map(shown)
+    yield entries.map((entry) => `${JSON.stringify(shown(entry))}\n`).join('')
     if (entries.length < limits.auditPage) return
     after = entries.at(-1)?.n
   }

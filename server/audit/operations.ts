@@ -64,7 +64,7 @@ export const listAudit = operation({
     status: 200,
     what: 'A page of the log.',
     schema: pageShown(entry).meta({ id: 'AuditPage' }),
-    lines: true,
+    stream: ['application/x-ndjson'],
   },
   problems: ['not_found'],
 })
