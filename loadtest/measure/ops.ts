@@ -14,7 +14,7 @@ export interface Worker {
 
 export interface Ops {
   metrics(): Promise<Sample[]>
-  /** Null: a worker that has said nothing yet. */
+  /** Null: a worker that has said nothing yet, or is starting. */
   status(): Promise<(Worker | null)[]>
 }
 
@@ -22,8 +22,10 @@ export interface Ops {
 export const opsBy = (get: (path: string) => Promise<string>): Ops => ({
   metrics: async () => parseSamples(await get('/metrics')),
   async status() {
-    const { workers } = JSON.parse(await get('/statusz')) as { workers: { status: Worker | null }[] }
-    return workers.map(({ status }) => status)
+    const { workers } = JSON.parse(await get('/statusz')) as {
+      workers: { status: Worker | Record<string, never> | null }[]
+    }
+    return workers.map(({ status }) => (status && 'redis' in status ? (status as Worker) : null))
   },
 })
 
