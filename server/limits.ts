@@ -356,8 +356,8 @@ export const limits = {
   drainMs: 4000,
   /** Seconds of a rate limit's window: limits are per hour. */
   createWindowS: 3600,
-  /** Milliseconds that a worker waits for the primary process to count; then it counts for itself. */
-  primaryMs: 100,
+  /** Milliseconds that a worker waits for the primary process to count; then it counts for itself, which a machine that is merely busy is no reason for. */
+  primaryMs: 1000,
   /** Milliseconds that a worker waits for the primary process to say how the server is: longer than a scrape may take. */
   systemMs: 2000,
   /** Characters of X-Forwarded-For that are read, from its end: some twenty hops. */

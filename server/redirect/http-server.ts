@@ -2,7 +2,7 @@
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
-import { limits } from '../limits.ts'
+import type { limits } from '../limits.ts'
 import type { HandOverReason } from './visitor.ts'
 import { pathOf, siteOf, toOriginForm } from './handler.ts'
 import { Line, type Turns } from './one-at-a-time.ts'
