@@ -198,6 +198,16 @@ describe('clicks', () => {
     expect(spoolsOf(dataDir)).toEqual([])
   })
 
+  it('that come while others are being written down are in the flush that was asked for after them', async () => {
+    const clicks = start()
+    hit(clicks, nextId, 1)
+    const earlier = clicks.flush()
+    hit(clicks, nextId, 1)
+    await clicks.flush()
+    expect(await inPostgres(nextId)).toBe(2)
+    await earlier
+  })
+
   it('wait on disk while Postgres is away, and arrive all, a few statements later', async () => {
     const clicks = start()
     network.up = false

@@ -93,6 +93,8 @@ export class Clicks implements Pick<Counter, 'tally' | 'hit' | 'ungranted'> {
 
   /** Writes what is counted, and brings it to Postgres if that answers. Never rejects. */
   async flush(): Promise<void> {
+    // What is under way may have begun before what is asked for now was counted.
+    await this.#writing
     await this.#write()
     await this.#sending
     await this.#send()
