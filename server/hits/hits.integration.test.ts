@@ -79,7 +79,10 @@ describe('a link with a limit, asked for far too often', () => {
     const served = redirects(found)
     expect(served).toBeLessThanOrEqual(limit)
     expect(served).toBeGreaterThanOrEqual(limit - workers * held)
-    expect(found.statuses[429]).toBe(requests - served)
+    // Who had to wait too long on a busy machine was told so, and not that the month is used up.
+    const late = found.statuses[503] ?? 0
+    expect(found.statuses[429]).toBe(requests - served - late)
+    expect(late).toBeLessThan(requests / 10)
     expect(found.failures).toBe(0)
     const refused = await send(server.url, 'GET', `/${code}`)
     const toEndS = (Date.parse(`${month()}-01T00:00Z`) + 32 * 86_400_000 - Date.now()) / 1000
