@@ -9,6 +9,7 @@ import {
   freshDatabase,
   freshRedis,
   redisCommand,
+  saveRedis,
   startPostgresServer,
   startRedisServer,
   waitFor,
@@ -42,7 +43,7 @@ test('a private Redis is killed, paused, and comes back with its last snapshot',
   const server = await startRedisServer({ config: ['maxmemory 20mb'] })
   expect(await redisCommand(server.url, 'CONFIG GET maxmemory')).toContain('20971520')
   await redisCommand(server.url, 'SET a old')
-  await redisCommand(server.url, 'SAVE')
+  await saveRedis(server.url)
   await redisCommand(server.url, 'SET a new')
   const { pid } = server
   await server.kill()

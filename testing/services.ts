@@ -86,6 +86,10 @@ export function redisCommand(at: string | URL, command: string): Promise<string 
   return askRedis(Number(url.port), decodeURIComponent(url.password), command, url.hostname)
 }
 
+/** What it has is on its disk, however long that takes a busy one. */
+export const saveRedis = (at: string | URL): Promise<boolean> =>
+  waitFor(async () => (await redisCommand(at, 'SAVE')) === '+OK', { deadlineMs: 20_000 })
+
 /** A Redis of the test's own, to kill, pause, fill or restart with old data. */
 export async function startRedisServer(options: Pick<LocalRedisOptions, 'config'> = {}): Promise<LocalServer> {
   const dir = mkdtempSync(join(inject('services').runDir, 'redis-'))

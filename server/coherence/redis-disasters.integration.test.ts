@@ -13,7 +13,7 @@ import {
   untilJudged,
 } from '../../testing/changes.ts'
 import { startServer, type ServerProcess } from '../../testing/server-process.ts'
-import { freshDatabase, proxied, redisCommand, startRedisServer, startSentinels } from '../../testing/services.ts'
+import { freshDatabase, proxied, saveRedis, startRedisServer, startSentinels } from '../../testing/services.ts'
 
 const calm = {
   OWNER_KEY: 'ql_r3d1sD1sast3rsAr3SurvivedByTrustAl0ne',
@@ -58,7 +58,7 @@ async function snapshot(): Promise<Disaster> {
     env: { REDIS_URL: redis.url },
     redisUrls: [redis.url],
     async keepOld() {
-      await redisCommand(redis.url, 'SAVE')
+      await saveRedis(redis.url)
       copyFileSync(file, `${file}.kept`)
     },
     leave: () => redis.kill(),

@@ -10,6 +10,7 @@ import {
   handInPsql,
   proxied,
   redisCommand,
+  saveRedis,
   startPostgresServer,
   startRedisServer,
   waitFor,
@@ -104,7 +105,7 @@ describe('a link of a further domain never comes back', () => {
       await waitFor(async () => (await visit(app)) === ofSecond && (await visit(app, 'any.example')) === ofMain)
     }
     const file = join(redis.dir, 'dump.rdb')
-    await redisCommand(redis.url, 'SAVE')
+    await saveRedis(redis.url)
     copyFileSync(file, `${file}.kept`)
     await redis.kill()
     expect((await one.api('PATCH', `/links/${code}?domain=${host}`, { enabled: false })).status).toBe(200)

@@ -2,7 +2,7 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import type { RedisConnection } from '../connections/redis.ts'
 import type { Code } from '../link.ts'
-import { connectRedis, freshRedis, redisCommand, startRedisServer, waitFor } from '../../testing/services.ts'
+import { connectRedis, freshRedis, saveRedis, startRedisServer, waitFor } from '../../testing/services.ts'
 import { counterKey, createHitCounters, type HitCounters, type HitTerms } from './hit-counters.ts'
 
 const month = '2026-11'
@@ -166,7 +166,7 @@ describe('a Redis', () => {
     const own = await connect(server.url)
     await own.counters.prepare()
     await own.counters.take(terms(), month, { units: 100, granted: 100, lifeMs: 600_000 })
-    await redisCommand(server.url, 'SAVE')
+    await saveRedis(server.url)
     for (let n = 0; n < 5; n++) await own.counters.take(terms(), month)
     await server.kill()
     await server.restart()

@@ -12,6 +12,7 @@ import {
   handInPsql,
   proxied,
   redisCommand,
+  saveRedis,
   startRedisServer,
   waitFor,
   type FaultProxy,
@@ -118,7 +119,7 @@ describe('a link with a limit, asked for far too often', () => {
     [
       'Redis is restored from an older snapshot',
       async () => {
-        await redisCommand(redis.url, 'SAVE')
+        await saveRedis(redis.url)
         await pause(100)
         await redis.kill()
         await redis.restart()
