@@ -10,7 +10,7 @@ export interface PostgresOptions extends DatabaseTarget {
   readonly connectMs: number
   /** The client gives up after this; the server itself a little earlier, so that no orphaned statement runs on. */
   readonly queryMs: number
-  /** See settingsOf. */
+  /** See parameters.ts. */
   readonly onlyIndexes?: boolean
   readonly onError: (error: Error) => void
 }
