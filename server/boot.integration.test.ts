@@ -15,7 +15,7 @@ import { isUnavailable, type Postgres } from './connections/postgres.ts'
 import { laterReserved } from './link.ts'
 import { rotateSalt } from './links/salt.ts'
 import { hashKey } from './tenants/keys.ts'
-import { adminUrlOf, freshDatabase, waitFor } from '../testing/services.ts'
+import { adminUrlOf, emptyDatabase, waitFor } from '../testing/services.ts'
 
 let databaseUrl: string
 let dataDir: string
@@ -23,7 +23,7 @@ let db: Postgres
 let logged: string[]
 
 beforeEach(async () => {
-  databaseUrl = await freshDatabase()
+  databaseUrl = await emptyDatabase()
   dataDir = await mkdtemp(join(tmpdir(), 'quicklink-boot-'))
   db = openSql(databaseUrl)
   logged = []

@@ -1,6 +1,5 @@
 // The house rules: what the documents say is what the code does, and files stay small and free of one machine's traces.
-import { existsSync, globSync, readFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { globSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { reference } from '../scripts/reference.ts'
 import { envName, fileSettings, settings } from './config.ts'
@@ -88,28 +87,6 @@ test('metrics that documents, alerts and dashboards name exist', () => {
   const documented = documents.flatMap((path) => rows(read(path), 'metric').flatMap(([cell]) => ticked(cell)))
   const names = new Set(documented.map((name) => name.replace(/\{.*/, '')))
   for (const name of known) expect(names, `${name} is not documented`).toContain(name)
-})
-
-test('links between documents lead to files', () => {
-  for (const path of [...documents, ...globSync('loadtest/results/**/*.md', { cwd: root })]) {
-    for (const [, target = ''] of read(path).matchAll(/\]\(([^)\s]+)\)/g)) {
-      if (/^(https?:|#)/.test(target)) continue
-      const file = join(root, dirname(path), target.replace(/#.*/, ''))
-      expect(existsSync(file), `${path} leads to ${target}`).toBe(true)
-    }
-  }
-})
-
-test('make targets that the documents name exist', () => {
-  const makefile = existsSync(`${root}Makefile`) ? read('Makefile') : ''
-  const targets = new Set(Array.from(makefile.matchAll(/^([a-z][a-z0-9-]*):/gm), ([, target]) => target))
-  for (const path of documents) {
-    for (const [, target] of codeIn(read(path))
-      .join('\n')
-      .matchAll(/(?:^|[\s`(])make ([a-z][a-z0-9-]*)/g)) {
-      expect(targets, `${path} says make ${target ?? ''}`).toContain(target)
-    }
-  }
 })
 
 test('files are short, or say why they are long', () => {

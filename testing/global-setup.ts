@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import type { TestProject } from 'vitest/node'
 import { newPassword, projectDir } from '../embedded/paths.ts'
 import { withSql } from '../embedded/sql.ts'
+import { withDatabaseLock } from '../server/connections/migrate.ts'
 import { startDockerServices } from './docker-services.ts'
 import {
   dieWithMe,
@@ -20,8 +21,8 @@ export interface SharedServices {
   /** Of the role `quicklink`, which owns the tests' databases. */
   readonly rolePassword: string
   readonly runDir: string
-  /** For private clusters: an initialised data folder and its superuser's password. Absent with containers. */
-  readonly template?: { readonly dir: string; readonly password: string }
+  /** For private clusters: data folders, as initialised and with the database made, and the superuser's password. Absent with containers. */
+  readonly template?: { readonly bare: string; readonly made: string; readonly password: string }
 }
 
 declare module 'vitest' {
@@ -40,10 +41,8 @@ export default async function setup(project: TestProject): Promise<() => Promise
   fillCompileCache()
   const runDir = makeRunDir()
   const callOff = dieWithMe(undefined, runDir)
-  const { stop, ...services } = await startServices(runDir)
   const rolePassword = newPassword()
-  // As in production: it owns its database and is no superuser.
-  await withSql(services.adminUrl, (sql) => sql.query(`create role quicklink login password '${rolePassword}'`))
+  const { stop, ...services } = await startServices(runDir, (adminUrl) => makeDatabase(adminUrl, rolePassword))
   project.provide('services', { ...services, rolePassword, runDir })
   return async () => {
     await stop()
@@ -60,25 +59,36 @@ function fillCompileCache(): void {
   spawnSync(process.execPath, ['--input-type=module', '-e', `${script}\nprocess.exit()`], { cwd: projectDir, env })
 }
 
+/** With the tables of QuickLink, which cost more to make than to copy. Its role owns it and is no superuser, as in production. */
+export async function makeDatabase(adminUrl: string, password: string): Promise<void> {
+  await withSql(adminUrl, async (sql) => {
+    await sql.query(`create role quicklink login password '${password}'`)
+    await sql.query('create database quicklink owner quicklink')
+  })
+  const url = Object.assign(new URL(adminUrl), { username: 'quicklink', password, pathname: '/quicklink' })
+  await withDatabaseLock({ url: url.href, connectMs: 5000, onInfo: () => undefined }, () => Promise.resolve())
+}
+
 type Started = Omit<SharedServices, 'rolePassword' | 'runDir'> & { stop(): Promise<void> }
 
 /** TEST_SERVICES=docker|local decides; without it, containers where they can be had. */
-async function startServices(runDir: string): Promise<Started> {
+async function startServices(runDir: string, make: (adminUrl: string) => Promise<void>): Promise<Started> {
   const wish = process.env['TEST_SERVICES']
   const docker = wish === 'local' ? undefined : await containers(wish === 'docker')
-  if (docker) return docker
+  if (docker) {
+    await make(docker.adminUrl)
+    return docker
+  }
   if (wish === 'docker') throw new Error('TEST_SERVICES is docker, but no Docker engine answers or has the images.')
   const password = newPassword()
-  const template = { dir: join(runDir, 'postgres', 'template', 'data'), password }
+  const like = { runDir, superuserPassword: password }
+  const { dataDir: bare } = await makeCluster({ ...like, dir: join(runDir, 'postgres', 'bare') })
+  const first = await startLocalPostgres({ ...like, dir: join(runDir, 'postgres', 'made'), template: bare })
+  await make(first.url)
+  await first.stop()
+  const template = { bare, made: join(first.dir, 'data'), password }
   const [postgres, redis] = await Promise.all([
-    makeCluster({ dir: join(runDir, 'postgres', 'template'), runDir, superuserPassword: password }).then(() =>
-      startLocalPostgres({
-        dir: join(runDir, 'postgres', 'shared'),
-        runDir,
-        superuserPassword: password,
-        template: template.dir,
-      }),
-    ),
+    startLocalPostgres({ ...like, dir: join(runDir, 'postgres', 'shared'), template: template.made }),
     startLocalRedis({ dir: join(runDir, 'redis'), config: [`databases ${redisDatabases}`, 'save ""'] }),
   ])
   return {

@@ -18,8 +18,12 @@ import {
 const sql = <T>(url: string, work: (db: Postgres) => Promise<T>): Promise<T> =>
   withSql(url, work, { connectMs: 1000, queryMs: 1000 })
 
-test('each fresh database is empty, its role owns it and is no superuser', async () => {
+test('each fresh database is one of its own, its role owns it and is no superuser', async () => {
   const [a, b] = await Promise.all([freshDatabase(), freshDatabase()])
+  const identityOf = (url: string) => sql(url, (db) => db.query('select ql_identity() as of, epoch from ql_meta'))
+  const [[one], [other]] = await Promise.all([identityOf(a), identityOf(b)])
+  expect(one?.['of']).not.toBe(other?.['of'])
+  expect(one?.['epoch']).not.toBe(other?.['epoch'])
   await sql(a, (db) => db.query('create table t (n int)'))
   await sql(b, (db) => db.query('create table t (n int)'))
   const [role] = await sql(a, (db) => db.query('select rolsuper from pg_roles where rolname = current_user'))

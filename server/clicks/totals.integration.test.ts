@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { beforeAll, expect, test } from 'vitest'
 import type { Postgres } from '../connections/postgres.ts'
-import { freshDatabase, handInPsql, migrated, waitFor } from '../../testing/services.ts'
+import { emptyDatabase, freshDatabase, handInPsql, migrated, waitFor } from '../../testing/services.ts'
 
 let databaseUrl: string
 let db: Postgres
@@ -56,7 +56,7 @@ test('a total is the sum of its rows while many write at once, and whatever a ha
 })
 
 test('a database with years of clicks gets its totals while workers of the version before go on counting', async () => {
-  databaseUrl = await freshDatabase()
+  databaseUrl = await emptyDatabase()
   db = handInPsql(databaseUrl, { maxConnections: 8 })
   await migrateBefore('0004')
   await db.query(
