@@ -109,7 +109,18 @@ export function problemsOf({ needs, params, body, headers = [], problems = [] }:
 export const bodyTypes = ({ method }: Operation): readonly string[] =>
   method === 'patch' ? ['application/json', 'application/merge-patch+json'] : ['application/json']
 
-export const operation = <const O extends Operation>(declared: O): O => declared
+type Declared = Omit<Operation, 'id' | 'method' | 'path' | 'group' | 'needs'>
+
+/** How the rooms declare those of a group. */
+export const operationsOf =
+  (group: Operation['group']) =>
+  <const N extends Needs, const O extends Declared>(
+    id: string,
+    method: Method,
+    path: Operation['path'],
+    needs: N,
+    declared: O,
+  ) => ({ id, method, path, group, needs, ...declared })
 
 type Parsed<S> = S extends z.ZodType ? z.output<S> : undefined
 

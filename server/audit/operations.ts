@@ -10,9 +10,11 @@ import {
   tenantShown,
   timeShown,
 } from '../api/fields.ts'
-import { operation } from '../api/operation.ts'
+import { operationsOf } from '../api/operation.ts'
 import { limits } from '../limits.ts'
 import { doers, kinds } from './store.ts'
+
+const operation = operationsOf('Audit')
 
 const entry = z
   .object({
@@ -44,12 +46,7 @@ const entry = z
   .meta({ id: 'AuditEntry' })
 export type EntryShown = z.input<typeof entry>
 
-export const listAudit = operation({
-  id: 'listAudit',
-  method: 'get',
-  path: '/audit',
-  group: 'Audit',
-  needs: 'admin',
+export const listAudit = operation('listAudit', 'get', '/audit', 'admin', {
   summary: 'Who did what',
   about:
     `The newest first, for ${limits.auditDays} days. An admin sees what was done in its tenant, the owner everything. With ` +

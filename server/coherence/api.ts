@@ -12,7 +12,7 @@ import {
   tenantShown,
   timeShown,
 } from '../api/fields.ts'
-import { operation, route, type Route } from '../api/operation.ts'
+import { operationsOf, route, type Route } from '../api/operation.ts'
 import type { Config } from '../config.ts'
 import type { Sql } from '../connections/postgres.ts'
 import type { RedisConnection } from '../connections/redis.ts'
@@ -24,6 +24,8 @@ import type { Announcer } from './announce.ts'
 import type { Shared } from './open.ts'
 import { hintKey, jitteredMs, linkKey, metaKey } from './schema.ts'
 import type { Truth } from './truth.ts'
+
+const operation = operationsOf('Cache')
 
 interface CacheApiDeps {
   readonly sql: Sql
@@ -81,12 +83,7 @@ const caches = z
   })
   .meta({ id: 'Caches' })
 
-export const readCache = operation({
-  id: 'readCache',
-  method: 'get',
-  path: '/cache/{code}',
-  group: 'Cache',
-  needs: 'owner',
+export const readCache = operation('readCache', 'get', '/cache/{code}', 'owner', {
   summary: 'What each cache holds of a code',
   params: z.object({ code: codeNamed }),
   query: domainQuery,
@@ -97,12 +94,7 @@ const invalidation = z
   .strictObject({ code: codeGiven, domain: domainGiven.optional() }, mustBe('a JSON object'))
   .meta({ id: 'Invalidation' })
 
-export const invalidateCache = operation({
-  id: 'invalidateCache',
-  method: 'post',
-  path: '/cache/invalidate',
-  group: 'Cache',
-  needs: 'owner',
+export const invalidateCache = operation('invalidateCache', 'post', '/cache/invalidate', 'owner', {
   summary: 'Make every cache ask anew for a code',
   body: { schema: invalidation, example: { code: 'spring' } },
   answer: {

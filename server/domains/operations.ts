@@ -1,10 +1,12 @@
 // What the API offers about domains.
 import { z } from 'zod'
 import { mustBe, tenantIdGiven, timeShown } from '../api/fields.ts'
-import { operation } from '../api/operation.ts'
+import { operationsOf } from '../api/operation.ts'
 import { limits } from '../limits.ts'
 import { isHostName } from '../link.ts'
 import { domainHost } from './host.ts'
+
+const operation = operationsOf('Domains')
 
 const hostForm = 'must be the name of a host, like go.example.com, without a port'
 const hostMeta = (description: string) => ({
@@ -70,12 +72,7 @@ const params = z.object({
     .meta(hostMeta('The host of a domain.')),
 })
 
-export const create = operation({
-  id: 'createDomain',
-  method: 'post',
-  path: '/domains',
-  group: 'Domains',
-  needs: 'owner',
+export const create = operation('createDomain', 'post', '/domains', 'owner', {
   summary: 'Make a domain',
   about:
     'Its links are its own: the same code may lead elsewhere on another domain. When this is answered, every server knows of it, which ' +
@@ -85,12 +82,7 @@ export const create = operation({
   problems: ['conflict', 'not_found'],
 })
 
-export const list = operation({
-  id: 'listDomains',
-  method: 'get',
-  path: '/domains',
-  group: 'Domains',
-  needs: 'owner',
+export const list = operation('listDomains', 'get', '/domains', 'owner', {
   summary: 'List domains',
   about: 'By their hosts, without the default one.',
   answer: {
@@ -100,23 +92,13 @@ export const list = operation({
   },
 })
 
-export const read = operation({
-  id: 'readDomain',
-  method: 'get',
-  path: '/domains/{host}',
-  group: 'Domains',
-  needs: 'owner',
+export const read = operation('readDomain', 'get', '/domains/{host}', 'owner', {
   summary: 'Read a domain',
   params,
   answer: { status: 200, what: 'The domain.', schema: domain },
 })
 
-export const change = operation({
-  id: 'changeDomain',
-  method: 'patch',
-  path: '/domains/{host}',
-  group: 'Domains',
-  needs: 'owner',
+export const change = operation('changeDomain', 'patch', '/domains/{host}', 'owner', {
   summary: 'Change a domain',
   about:
     'A merge patch: what it names is changed, the rest stays; `tenants` is replaced as a whole. A host stays as it is.',
@@ -125,12 +107,7 @@ export const change = operation({
   answer: { status: 200, what: 'The domain as it is now.', schema: domain },
 })
 
-export const remove = operation({
-  id: 'deleteDomain',
-  method: 'delete',
-  path: '/domains/{host}',
-  group: 'Domains',
-  needs: 'owner',
+export const remove = operation('deleteDomain', 'delete', '/domains/{host}', 'owner', {
   summary: 'Remove a domain',
   about:
     'It must not have a link: delete them first. Within a second its host is answered 404, and never with links of the default domain; ' +

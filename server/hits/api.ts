@@ -1,13 +1,15 @@
 // How much of a link's month is used.
 import { z } from 'zod'
 import { codeNamed, count, domainQuery, timeShown } from '../api/fields.ts'
-import { operation, route, type Route } from '../api/operation.ts'
+import { operationsOf, route, type Route } from '../api/operation.ts'
 import type { Sql } from '../connections/postgres.ts'
 import type { Names } from '../domains/names.ts'
 import { QuickLinkError } from '../errors.ts'
 import type { Code } from '../link.ts'
 import { readLink } from '../links/store.ts'
 import { readHits } from './store.ts'
+
+const operation = operationsOf('Links')
 
 export interface HitsApiDeps {
   readonly sql: Sql
@@ -20,12 +22,7 @@ export interface HitsApiDeps {
   readonly settledMs: number
 }
 
-export const readHitsOperation = operation({
-  id: 'readHits',
-  method: 'get',
-  path: '/links/{code}/hits',
-  group: 'Links',
-  needs: 'viewer',
+export const readHitsOperation = operation('readHits', 'get', '/links/{code}/hits', 'viewer', {
   summary: "What is used of a link's month",
   about: 'A limit is never exceeded, whatever fails; a link may end a little short of it.',
   params: z.object({ code: codeNamed }),

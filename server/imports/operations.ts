@@ -1,10 +1,12 @@
 // What the API offers about imports.
 import { z } from 'zod'
 import { count, domainGiven, domainShown, pageOf, pageShown, tenantIdGiven, tenantShown, timeShown } from '../api/fields.ts' // prettier-ignore
-import { operation } from '../api/operation.ts'
+import { operationsOf } from '../api/operation.ts'
 import { limits } from '../limits.ts'
 import { formatNames } from './formats/all.ts'
 import { conflicts, states } from './store.ts'
+
+const operation = operationsOf('Imports')
 
 const shown = {
   id: z.string(),
@@ -48,12 +50,7 @@ const params = z.object({
     .meta({ description: 'The id of an import.' }),
 })
 
-export const createImport = operation({
-  id: 'createImport',
-  method: 'post',
-  path: '/imports',
-  group: 'Imports',
-  needs: 'editor',
+export const createImport = operation('createImport', 'post', '/imports', 'editor', {
   summary: 'Import links',
   about:
     'The body is a file: CSV, NDJSON or JSON of QuickLink, Shlink, YOURLS, Kutt, Bitly or Dub, or a mysqldump of `yourls_url`, of up to ' +
@@ -92,12 +89,7 @@ export const createImport = operation({
 
 const item = z.object(shown).meta({ id: 'ImportItem' })
 
-export const listImports = operation({
-  id: 'listImports',
-  method: 'get',
-  path: '/imports',
-  group: 'Imports',
-  needs: 'viewer',
+export const listImports = operation('listImports', 'get', '/imports', 'viewer', {
   summary: 'List imports',
   about: `Newest first. Of each tenant ${limits.importsKept} that have ended are remembered, for ${limits.importDays} days.`,
   query: z.strictObject({
@@ -108,24 +100,14 @@ export const listImports = operation({
   problems: ['forbidden'],
 })
 
-export const readImport = operation({
-  id: 'readImport',
-  method: 'get',
-  path: '/imports/{id}',
-  group: 'Imports',
-  needs: 'viewer',
+export const readImport = operation('readImport', 'get', '/imports/{id}', 'viewer', {
   summary: 'Read an import',
   about: 'How far it has come, and what it has found.',
   params,
   answer: { status: 200, what: 'The import.', schema: imported },
 })
 
-export const readRefused = operation({
-  id: 'readRefused',
-  method: 'get',
-  path: '/imports/{id}/refused',
-  group: 'Imports',
-  needs: 'viewer',
+export const readRefused = operation('readRefused', 'get', '/imports/{id}/refused', 'viewer', {
   summary: 'Read the rows that were refused',
   about:
     'A CSV with `line` and `reason` first, then the columns of the file, and `newCode`: whoever writes codes there, or mends the rest, can import it again.',
@@ -133,12 +115,7 @@ export const readRefused = operation({
   answer: { status: 200, what: 'The rows, in the order of the file.', stream: ['text/csv'] },
 })
 
-export const removeImport = operation({
-  id: 'deleteImport',
-  method: 'delete',
-  path: '/imports/{id}',
-  group: 'Imports',
-  needs: 'editor',
+export const removeImport = operation('deleteImport', 'delete', '/imports/{id}', 'editor', {
   summary: 'End and forget an import',
   about: 'What it has made stays; the rest of its file is not worked off, and its refused rows are gone.',
   params,

@@ -1,18 +1,15 @@
 // What the API offers about many links at once.
 import { z } from 'zod'
 import { domainQuery, mustBe, problemShown } from '../api/fields.ts'
-import { operation } from '../api/operation.ts'
+import { operationsOf } from '../api/operation.ts'
 import { limits } from '../limits.ts'
 import { exportSchema, filterSchema } from './filters.ts'
 import { bulkChangeSchema, onExistingSchema } from './input.ts'
 import { linkShown } from './shown.ts'
 
-export const exportLinks = operation({
-  id: 'exportLinks',
-  method: 'get',
-  path: '/links/export',
-  group: 'Links',
-  needs: 'viewer',
+const operation = operationsOf('Links')
+
+export const exportLinks = operation('exportLinks', 'get', '/links/export', 'viewer', {
   summary: 'Export links',
   about:
     'All that fit, the oldest first, as they were at one moment, as fast as you read them. Filters go together as you like. ' +
@@ -62,12 +59,7 @@ const nextCursor = z
   .nullable()
   .meta({ description: 'Of a filter: where the next links begin; null when no more fit.' })
 
-export const createMany = operation({
-  id: 'createLinks',
-  method: 'post',
-  path: '/links/bulk',
-  group: 'Links',
-  needs: 'editor',
+export const createMany = operation('createLinks', 'post', '/links/bulk', 'editor', {
   summary: 'Make many links',
   about:
     `Up to ${most}, as so many calls of \`POST /links\` one after the other, in one transaction. Each has its own result, in the order given, and what is refused does not refuse the others. Of ` +
@@ -92,12 +84,7 @@ export const createMany = operation({
   problems: ['conflict', 'not_found'],
 })
 
-export const changeMany = operation({
-  id: 'changeLinks',
-  method: 'patch',
-  path: '/links/bulk',
-  group: 'Links',
-  needs: 'editor',
+export const changeMany = operation('changeLinks', 'patch', '/links/bulk', 'editor', {
   summary: 'Change many links',
   about:
     `The same change of up to ${most} links, each named by its code or all that fit a filter, the newest first. It means for each what \`PATCH /links/{code}\` would, and ` +
@@ -120,12 +107,7 @@ export const changeMany = operation({
   problems: ['forbidden', 'not_found'],
 })
 
-export const removeMany = operation({
-  id: 'deleteLinks',
-  method: 'delete',
-  path: '/links/bulk',
-  group: 'Links',
-  needs: 'editor',
+export const removeMany = operation('deleteLinks', 'delete', '/links/bulk', 'editor', {
   summary: 'Delete many links',
   about: `Up to ${most}, each named by its code or all that fit a filter. One transaction, one of the changes per hour; each link has its own result. Who deletes by a filter asks again until \`nextCursor\` is null.`,
   query: domainQuery,

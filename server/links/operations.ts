@@ -1,7 +1,7 @@
 // What the API offers about links.
 import { z } from 'zod'
 import { codeNamed, count, domainQuery, pageShown, timeShown } from '../api/fields.ts'
-import { operation } from '../api/operation.ts'
+import { operationsOf } from '../api/operation.ts'
 import {
   clicksSchema,
   createSchema,
@@ -15,14 +15,12 @@ import {
 import { listSchema } from './filters.ts'
 import { linkShown as link } from './shown.ts'
 
+const ofLinks = operationsOf('Links')
+const ofTags = operationsOf('Tags')
+
 const params = z.object({ code: codeNamed })
 
-export const create = operation({
-  id: 'createLink',
-  method: 'post',
-  path: '/links',
-  group: 'Links',
-  needs: 'editor',
+export const create = ofLinks('createLink', 'post', '/links', 'editor', {
   summary: 'Make a link',
   about:
     'Without `code` it gets one of seven letters and digits. What is not said is as the tier of the tenant has it. A tenant may have a code ' +
@@ -41,12 +39,7 @@ export const create = operation({
   problems: ['conflict', 'quota_exceeded', 'not_found'],
 })
 
-export const list = operation({
-  id: 'listLinks',
-  method: 'get',
-  path: '/links',
-  group: 'Links',
-  needs: 'viewer',
+export const list = ofLinks('listLinks', 'get', '/links', 'viewer', {
   summary: 'List links',
   about:
     "A tenant sees its own; the owner everybody's, or those of one `tenant`. All filters that are given hold. One of them goes with the sorts `newest` and " +
@@ -57,24 +50,14 @@ export const list = operation({
   problems: ['forbidden', 'not_found'],
 })
 
-export const read = operation({
-  id: 'readLink',
-  method: 'get',
-  path: '/links/{code}',
-  group: 'Links',
-  needs: 'viewer',
+export const read = ofLinks('readLink', 'get', '/links/{code}', 'viewer', {
   summary: 'Read a link',
   params,
   query: domainQuery,
   answer: { status: 200, what: 'The link.', schema: link, headers: ['ETag'] },
 })
 
-export const change = operation({
-  id: 'changeLink',
-  method: 'patch',
-  path: '/links/{code}',
-  group: 'Links',
-  needs: 'editor',
+export const change = ofLinks('changeLink', 'patch', '/links/{code}', 'editor', {
   summary: 'Change a link',
   about:
     'A merge patch: what it names is changed, the rest stays. `null` for `expiresAt` or `monthlyHits` means as the tier of the ' +
@@ -88,12 +71,7 @@ export const change = operation({
   problems: ['conflict'],
 })
 
-export const remove = operation({
-  id: 'deleteLink',
-  method: 'delete',
-  path: '/links/{code}',
-  group: 'Links',
-  needs: 'editor',
+export const remove = ofLinks('deleteLink', 'delete', '/links/{code}', 'editor', {
   summary: 'Delete a link',
   about: 'Within a second every visitor is answered 404.',
   params,
@@ -102,12 +80,7 @@ export const remove = operation({
   answer: { status: 204, what: 'It is deleted.' },
 })
 
-export const readClicks = operation({
-  id: 'readClicks',
-  method: 'get',
-  path: '/links/{code}/clicks',
-  group: 'Links',
-  needs: 'viewer',
+export const readClicks = ofLinks('readClicks', 'get', '/links/{code}/clicks', 'viewer', {
   summary: 'How often a link was followed',
   about:
     'Clicks over time; a bucket without clicks is left out. What is older than 90 days is kept by the day, what is older than two years by ' +
@@ -125,12 +98,7 @@ export const readClicks = operation({
 
 const tagShown = z.object({ tag: z.string(), links: count }).meta({ id: 'Tag' })
 
-export const listTags = operation({
-  id: 'listTags',
-  method: 'get',
-  path: '/tags',
-  group: 'Tags',
-  needs: 'viewer',
+export const listTags = ofTags('listTags', 'get', '/tags', 'viewer', {
   summary: 'List tags',
   about: 'In the order of the alphabet, and how many links each has.',
   query: listTagsSchema,
@@ -138,12 +106,7 @@ export const listTags = operation({
   problems: ['forbidden'],
 })
 
-export const renameTag = operation({
-  id: 'renameTag',
-  method: 'patch',
-  path: '/tags/{tag}',
-  group: 'Tags',
-  needs: 'editor',
+export const renameTag = ofTags('renameTag', 'patch', '/tags/{tag}', 'editor', {
   summary: 'Rename a tag',
   about:
     'All links that have it show the new name; their `revision` stays. If there is a tag of that name already, the two become one: links of ' +
@@ -154,12 +117,7 @@ export const renameTag = operation({
   answer: { status: 200, what: 'The tag as it is now.', schema: tagShown },
 })
 
-export const removeTag = operation({
-  id: 'deleteTag',
-  method: 'delete',
-  path: '/tags/{tag}',
-  group: 'Tags',
-  needs: 'editor',
+export const removeTag = ofTags('deleteTag', 'delete', '/tags/{tag}', 'editor', {
   summary: 'Delete a tag',
   about: 'It is taken off all links that have it. The links stay.',
   params: tagNamed,

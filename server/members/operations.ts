@@ -1,8 +1,10 @@
 // What the API offers about members.
 import { z } from 'zod'
 import { linkOnceShown, mustBe, tenantIdGiven, tenantShown, textOf, timeShown } from '../api/fields.ts'
-import { operation, roles } from '../api/operation.ts'
+import { operationsOf, roles } from '../api/operation.ts'
 import { limits } from '../limits.ts'
+
+const operation = operationsOf('Members')
 
 const given = ['viewer', 'editor', 'admin'] as const
 const name = textOf(1, 200).meta({ description: 'What the links show that it makes.', examples: ['Ada'] })
@@ -42,12 +44,7 @@ const params = z.object({
     .meta({ description: 'The id of a member.', examples: ['member_5Kd2vXgWm1Qz'] }),
 })
 
-export const createMember = operation({
-  id: 'createMember',
-  method: 'post',
-  path: '/members',
-  group: 'Members',
-  needs: 'admin',
+export const createMember = operation('createMember', 'post', '/members', 'admin', {
   summary: 'Invite a member',
   about: `The link in the answer signs it in, once, within ${limits.invitationDays} days. A tenant has at most ${limits.membersPerTenant} members.`,
   body: { schema: newMember, example: { name: 'Ada', role: 'editor' } },
@@ -55,35 +52,20 @@ export const createMember = operation({
   problems: ['conflict', 'not_found'],
 })
 
-export const listMembers = operation({
-  id: 'listMembers',
-  method: 'get',
-  path: '/members',
-  group: 'Members',
-  needs: 'admin',
+export const listMembers = operation('listMembers', 'get', '/members', 'admin', {
   summary: 'List members',
   about: "The newest first, of one's own tenant unless the owner names another one.",
   query: z.strictObject({ tenant: tenantIdGiven.optional().meta({ description: 'Of this tenant: for the owner.' }) }),
   answer: { status: 200, what: 'All of them.', schema: z.object({ items: z.array(member) }).meta({ id: 'Members' }) },
 })
 
-export const readMember = operation({
-  id: 'readMember',
-  method: 'get',
-  path: '/members/{id}',
-  group: 'Members',
-  needs: 'admin',
+export const readMember = operation('readMember', 'get', '/members/{id}', 'admin', {
   summary: 'Read a member',
   params,
   answer: { status: 200, what: 'The member.', schema: member },
 })
 
-export const changeMember = operation({
-  id: 'changeMember',
-  method: 'patch',
-  path: '/members/{id}',
-  group: 'Members',
-  needs: 'admin',
+export const changeMember = operation('changeMember', 'patch', '/members/{id}', 'admin', {
   summary: 'Change a member',
   about: 'A merge patch. It holds within a second, for sessions that are open, too.',
   params,
@@ -92,24 +74,14 @@ export const changeMember = operation({
   problems: ['conflict'],
 })
 
-export const deleteMember = operation({
-  id: 'deleteMember',
-  method: 'delete',
-  path: '/members/{id}',
-  group: 'Members',
-  needs: 'admin',
+export const deleteMember = operation('deleteMember', 'delete', '/members/{id}', 'admin', {
   summary: 'Remove a member',
   about: 'Its sessions and its link end within a second. What it has made stays.',
   params,
   answer: { status: 204, what: 'It is removed.' },
 })
 
-export const inviteMember = operation({
-  id: 'inviteMember',
-  method: 'post',
-  path: '/members/{id}/invitation',
-  group: 'Members',
-  needs: 'admin',
+export const inviteMember = operation('inviteMember', 'post', '/members/{id}/invitation', 'admin', {
   summary: 'Make a new link for a member',
   about: 'For whoever has lost the link, or whose sessions are over. The link before is void.',
   params,

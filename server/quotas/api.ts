@@ -1,7 +1,7 @@
 // What a tenant has used of its limits, and the sync of its quota on demand.
 import { z } from 'zod'
 import { count, tenantNamed, tenantShown, timeShown } from '../api/fields.ts'
-import { operation, route, type Route } from '../api/operation.ts'
+import { operationsOf, route, type Route } from '../api/operation.ts'
 import type { Postgres } from '../connections/postgres.ts'
 import { QuickLinkError, unavailable } from '../errors.ts'
 import type { Directory, TenantTerms } from '../tenants/directory.ts'
@@ -10,6 +10,8 @@ import type { RateLimit, Window } from '../rates/rate-limit.ts'
 import type { QuotaSync } from './quota-sync.ts'
 import { linkLimit, type TenantQuota } from './tenant-quota.ts'
 import { tierNames, type Tiers } from '../tenants/tiers.ts'
+
+const operation = operationsOf('Limits')
 
 export interface UsageApiDeps {
   readonly sql: Postgres
@@ -57,45 +59,25 @@ const synced = z
   })
   .meta({ id: 'QuotaSync' })
 
-export const readLimits = operation({
-  id: 'readLimits',
-  method: 'get',
-  path: '/limits',
-  group: 'Limits',
-  needs: 'viewer',
+export const readLimits = operation('readLimits', 'get', '/limits', 'viewer', {
   summary: 'What is used of your limits',
   answer: { status: 200, what: "The caller's tenant.", schema: usage },
 })
 
-export const readTenantLimits = operation({
-  id: 'readTenantLimits',
-  method: 'get',
-  path: '/tenants/{id}/limits',
-  group: 'Limits',
-  needs: 'owner',
+export const readTenantLimits = operation('readTenantLimits', 'get', '/tenants/{id}/limits', 'owner', {
   summary: "What is used of a tenant's limits",
   params: z.object({ id: tenantNamed }),
   answer: { status: 200, what: 'That tenant.', schema: usage },
 })
 
-export const syncQuota = operation({
-  id: 'syncQuota',
-  method: 'post',
-  path: '/tenants/{id}/quota/sync',
-  group: 'Limits',
-  needs: 'owner',
+export const syncQuota = operation('syncQuota', 'post', '/tenants/{id}/quota/sync', 'owner', {
   summary: "Count a tenant's links anew",
   about: 'It happens every night by itself, and whenever Redis may be wrong.',
   params: z.object({ id: tenantNamed }),
   answer: { status: 200, what: 'What was counted.', schema: synced },
 })
 
-export const syncQuotas = operation({
-  id: 'syncQuotas',
-  method: 'post',
-  path: '/quota/sync',
-  group: 'Limits',
-  needs: 'owner',
+export const syncQuotas = operation('syncQuotas', 'post', '/quota/sync', 'owner', {
   summary: "Count all tenants' links anew",
   answer: {
     status: 200,

@@ -1,9 +1,11 @@
 // What the API offers about sessions: how a browser signs in by a key, and out.
 import { z } from 'zod'
 import { linkOnceShown, mustBe, tenantShown, timeShown } from '../api/fields.ts'
-import { operation, roles } from '../api/operation.ts'
+import { operationsOf, roles } from '../api/operation.ts'
 import { doers } from '../audit/store.ts'
 import { limits } from '../limits.ts'
+
+const operation = operationsOf('Sessions')
 
 const token = z
   .string(mustBe('text'))
@@ -46,12 +48,7 @@ const session = z
 const listed = z.object({ ...times, current: z.boolean().meta({ description: 'It asks for this list.' }) })
 export type SessionShown = z.input<typeof session>
 
-export const readSignIn = operation({
-  id: 'readSignIn',
-  method: 'get',
-  path: '/sign-in',
-  group: 'Sessions',
-  needs: 'nothing',
+export const readSignIn = operation('readSignIn', 'get', '/sign-in', 'nothing', {
   summary: 'How one can sign in',
   answer: {
     status: 200,
@@ -73,12 +70,7 @@ export const readSignIn = operation({
   },
 })
 
-export const signIn = operation({
-  id: 'signIn',
-  method: 'post',
-  path: '/session',
-  group: 'Sessions',
-  needs: 'nothing',
+export const signIn = operation('signIn', 'post', '/session', 'nothing', {
   summary: 'Sign in',
   about:
     'A browser exchanges a key, or the token of a link that signs in once, for a cookie that no script can read, and may then do what the key or ' +
@@ -89,12 +81,7 @@ export const signIn = operation({
   problems: ['unauthorized', 'forbidden'],
 })
 
-export const readInvitation = operation({
-  id: 'readInvitation',
-  method: 'post',
-  path: '/invitation',
-  group: 'Sessions',
-  needs: 'nothing',
+export const readInvitation = operation('readInvitation', 'post', '/invitation', 'nothing', {
   summary: 'Whom a link signs in',
   about: 'It is good for a sign-in afterwards, too. A POST, so that the token stands in no address and no log.',
   body: {
@@ -109,46 +96,26 @@ export const readInvitation = operation({
   problems: ['unauthorized', 'forbidden'],
 })
 
-export const createSignInLink = operation({
-  id: 'createSignInLink',
-  method: 'post',
-  path: '/sign-in-links',
-  group: 'Sessions',
-  needs: 'owner',
+export const createSignInLink = operation('createSignInLink', 'post', '/sign-in-links', 'owner', {
   summary: 'Make a link that signs you in once',
   about: `For a browser on another machine, or for whoever has a terminal. Good for ${limits.signInLinkMinutes} minutes; the one before is void.`,
   answer: { status: 201, what: 'The link, this once.', schema: linkOnceShown },
 })
 
-export const readSession = operation({
-  id: 'readSession',
-  method: 'get',
-  path: '/session',
-  group: 'Sessions',
-  needs: 'viewer',
+export const readSession = operation('readSession', 'get', '/session', 'viewer', {
   summary: 'Who is signed in',
   answer: { status: 200, what: 'The session that asks.', schema: session },
   problems: ['not_found'],
 })
 
-export const signOut = operation({
-  id: 'signOut',
-  method: 'delete',
-  path: '/session',
-  group: 'Sessions',
-  needs: 'viewer',
+export const signOut = operation('signOut', 'delete', '/session', 'viewer', {
   summary: 'Sign out',
   about: 'Within a second its cookie is refused everywhere, wherever it has been copied to.',
   answer: { status: 204, what: 'It has ended.', headers: ['Set-Cookie'] },
   problems: ['not_found', 'forbidden'],
 })
 
-export const listSessions = operation({
-  id: 'listSessions',
-  method: 'get',
-  path: '/sessions',
-  group: 'Sessions',
-  needs: 'viewer',
+export const listSessions = operation('listSessions', 'get', '/sessions', 'viewer', {
   summary: 'List the sessions of an account',
   about: 'Of the key or the member that asks. The newest first.',
   answer: {
@@ -158,24 +125,14 @@ export const listSessions = operation({
   },
 })
 
-export const endSessions = operation({
-  id: 'endSessions',
-  method: 'delete',
-  path: '/sessions',
-  group: 'Sessions',
-  needs: 'viewer',
+export const endSessions = operation('endSessions', 'delete', '/sessions', 'viewer', {
   summary: 'End all sessions of an account',
   about: 'This one among them, and a link that would begin another one. A key goes on.',
   answer: { status: 204, what: 'They have ended.' },
   problems: ['forbidden'],
 })
 
-export const endSession = operation({
-  id: 'endSession',
-  method: 'delete',
-  path: '/sessions/{id}',
-  group: 'Sessions',
-  needs: 'viewer',
+export const endSession = operation('endSession', 'delete', '/sessions/{id}', 'viewer', {
   summary: 'End a session of an account',
   params: z.object({
     id: z

@@ -1,11 +1,13 @@
 // For the owner: how the server is. The figures of `/metrics`, for who has no way to the ops port.
 import { z } from 'zod'
 import { count } from '../api/fields.ts'
-import { operation, route, type Route } from '../api/operation.ts'
+import { operationsOf, route, type Route } from '../api/operation.ts'
 import type { Config } from '../config.ts'
 import { unavailable } from '../errors.ts'
 import { readBuild } from '../telemetry/build.ts'
 import type { SystemReport } from './channel.ts'
+
+const operation = operationsOf('System')
 
 const breaker = z
   .enum(['closed', 'half_open', 'open'])
@@ -70,12 +72,7 @@ const system = z
   })
   .meta({ id: 'System' })
 
-export const readSystem = operation({
-  id: 'readSystem',
-  method: 'get',
-  path: '/system',
-  group: 'System',
-  needs: 'owner',
+export const readSystem = operation('readSystem', 'get', '/system', 'owner', {
   summary: 'How the server is',
   about: 'Of all workers together, as `/metrics` of the ops port has it, and each worker with its breakers. Ask every few seconds at most: it costs what a scrape costs.',
   answer: { status: 200, what: 'The figures of this moment.', schema: system },

@@ -13,9 +13,12 @@ import {
   textOf,
   timeShown,
 } from '../api/fields.ts'
-import { operation, roles } from '../api/operation.ts'
+import { operationsOf, roles } from '../api/operation.ts'
 import { limits } from '../limits.ts'
 import { tierNames } from './tiers.ts'
+
+const ofTenants = operationsOf('Tenants')
+const ofKeys = operationsOf('Keys')
 
 const quotaForm = `a whole number from 0 to ${largestInteger}, or null`
 
@@ -97,47 +100,27 @@ const ofKey = z.object({
     .meta({ description: 'The id of a key, which is not the key.', examples: ['key_5Kd2vXgWm1Qz'] }),
 })
 
-export const createTenant = operation({
-  id: 'createTenant',
-  method: 'post',
-  path: '/tenants',
-  group: 'Tenants',
-  needs: 'owner',
+export const createTenant = ofTenants('createTenant', 'post', '/tenants', 'owner', {
   summary: 'Make a tenant',
   body: { schema: newTenant, example: { id: 'acme', name: 'Acme', tier: 'standard' } },
   answer: { status: 201, what: 'The tenant.', schema: tenant, headers: ['Location'] },
   problems: ['conflict'],
 })
 
-export const listAll = operation({
-  id: 'listTenants',
-  method: 'get',
-  path: '/tenants',
-  group: 'Tenants',
-  needs: 'owner',
+export const listAll = ofTenants('listTenants', 'get', '/tenants', 'owner', {
   summary: 'List tenants',
   about: 'By their ids.',
   query: z.strictObject(pageOf(limits.pageMax)),
   answer: { status: 200, what: 'A page of tenants.', schema: pageShown(tenant).meta({ id: 'TenantPage' }) },
 })
 
-export const read = operation({
-  id: 'readTenant',
-  method: 'get',
-  path: '/tenants/{id}',
-  group: 'Tenants',
-  needs: 'owner',
+export const read = ofTenants('readTenant', 'get', '/tenants/{id}', 'owner', {
   summary: 'Read a tenant',
   params: ofTenant,
   answer: { status: 200, what: 'The tenant.', schema: tenant },
 })
 
-export const change = operation({
-  id: 'changeTenant',
-  method: 'patch',
-  path: '/tenants/{id}',
-  group: 'Tenants',
-  needs: 'owner',
+export const change = ofTenants('changeTenant', 'patch', '/tenants/{id}', 'owner', {
   summary: 'Change a tenant',
   about: 'A merge patch: what it names is changed, the rest stays.',
   params: ofTenant,
@@ -146,12 +129,7 @@ export const change = operation({
   problems: ['conflict'],
 })
 
-export const remove = operation({
-  id: 'deleteTenant',
-  method: 'delete',
-  path: '/tenants/{id}',
-  group: 'Tenants',
-  needs: 'owner',
+export const remove = ofTenants('deleteTenant', 'delete', '/tenants/{id}', 'owner', {
   summary: 'Delete a tenant',
   about: 'It must not have a link that may still redirect. Its keys are revoked.',
   params: ofTenant,
@@ -159,12 +137,7 @@ export const remove = operation({
   problems: ['conflict'],
 })
 
-export const createKey = operation({
-  id: 'createKey',
-  method: 'post',
-  path: '/tenants/{id}/keys',
-  group: 'Keys',
-  needs: 'admin',
+export const createKey = ofKeys('createKey', 'post', '/tenants/{id}/keys', 'admin', {
   summary: 'Make a key',
   about: `An admin makes keys of its own tenant. A tenant has at most ${limits.keysPerTenant}.`,
   params: ofTenant,
@@ -173,36 +146,21 @@ export const createKey = operation({
   problems: ['conflict'],
 })
 
-export const listKeys = operation({
-  id: 'listKeys',
-  method: 'get',
-  path: '/tenants/{id}/keys',
-  group: 'Keys',
-  needs: 'admin',
+export const listKeys = ofKeys('listKeys', 'get', '/tenants/{id}/keys', 'admin', {
   summary: 'List keys',
   about: `The newest first. Those that ended or were revoked are among them for ${limits.purgeAfterDays} days.`,
   params: ofTenant,
   answer: { status: 200, what: 'The keys.', schema: z.object({ items: z.array(key) }).meta({ id: 'Keys' }) },
 })
 
-export const readKey = operation({
-  id: 'readKey',
-  method: 'get',
-  path: '/tenants/{id}/keys/{keyId}',
-  group: 'Keys',
-  needs: 'admin',
+export const readKey = ofKeys('readKey', 'get', '/tenants/{id}/keys/{keyId}', 'admin', {
   summary: 'Read a key',
   about: 'What is known of it, not the key itself. One that was revoked is 404; the list has it for a while.',
   params: ofKey,
   answer: { status: 200, what: 'The key.', schema: key },
 })
 
-export const revokeKey = operation({
-  id: 'revokeKey',
-  method: 'delete',
-  path: '/tenants/{id}/keys/{keyId}',
-  group: 'Keys',
-  needs: 'admin',
+export const revokeKey = ofKeys('revokeKey', 'delete', '/tenants/{id}/keys/{keyId}', 'admin', {
   summary: 'Revoke a key',
   about: 'Within a second it is refused everywhere.',
   params: ofKey,

@@ -1,11 +1,13 @@
 // What the API offers about visits.
 import { z } from 'zod'
 import { codeNamed, count, domainAsked, tenantIdGiven, timeGiven, timeShown } from '../api/fields.ts'
-import { operation } from '../api/operation.ts'
+import { operationsOf } from '../api/operation.ts'
 import { tagNamed } from '../links/input.ts'
 import { dimensions } from './batch.ts'
 import { units } from './stats.ts'
 import { timeZoneSchema } from './time-zone.ts'
+
+const operation = operationsOf('Statistics')
 
 const asked = {
   from: timeGiven
@@ -96,12 +98,7 @@ const about =
 
 const answer = { status: 200, what: 'The figures.', schema: statsShown, stream: ['text/csv'] } as const
 
-export const readLinkStats = operation({
-  id: 'readLinkStats',
-  method: 'get',
-  path: '/links/{code}/stats',
-  group: 'Statistics',
-  needs: 'viewer',
+export const readLinkStats = operation('readLinkStats', 'get', '/links/{code}/stats', 'viewer', {
   summary: 'Who followed a link',
   about,
   params: z.object({ code: codeNamed }),
@@ -109,12 +106,7 @@ export const readLinkStats = operation({
   answer,
 })
 
-export const readStats = operation({
-  id: 'readStats',
-  method: 'get',
-  path: '/stats',
-  group: 'Statistics',
-  needs: 'viewer',
+export const readStats = operation('readStats', 'get', '/stats', 'viewer', {
   summary: 'Who followed all links of a tenant',
   about,
   query: z.strictObject({ ...whose, ...asked }),
@@ -122,12 +114,7 @@ export const readStats = operation({
   problems: ['forbidden'],
 })
 
-export const readTagStats = operation({
-  id: 'readTagStats',
-  method: 'get',
-  path: '/tags/{tag}/stats',
-  group: 'Statistics',
-  needs: 'viewer',
+export const readTagStats = operation('readTagStats', 'get', '/tags/{tag}/stats', 'viewer', {
   summary: 'Who followed the links of a tag',
   about: `Counted from when a link is given the tag until it is taken off, and with the tag until it is merged or deleted. ${about}`,
   params: tagNamed,
@@ -136,12 +123,7 @@ export const readTagStats = operation({
   problems: ['forbidden'],
 })
 
-export const exportVisits = operation({
-  id: 'exportVisits',
-  method: 'get',
-  path: '/visits/export',
-  group: 'Statistics',
-  needs: 'viewer',
+export const exportVisits = operation('exportVisits', 'get', '/visits/export', 'viewer', {
   summary: 'Export what is kept of visits',
   about:
     'For another database. Of each link and hour or day a line with its totals (`dimension` and `value` are empty), and one for each value of each dimension; in no order, as it all was at one moment, as fast as you read it. ' +
