@@ -53,6 +53,9 @@ test('a secret is used, but neither remembered nor shown', () => {
   expect(start({ OWNER_KEY: secret })).toEqual({ OWNER_KEY: secret })
   expect(start({})).toEqual({})
   expect(shown({ OWNER_KEY: secret }, `CODE_SALT=${secret}`)).not.toContain(secret)
+  const direct = `postgres://quicklink:${secret}@db/quicklink`
+  expect(told({ DATABASE_DIRECT_URL: direct }, places, '').remembered).toEqual({})
+  expect(shown({ DATABASE_DIRECT_URL: direct }, '')).not.toContain(secret)
 })
 
 test('a name in .env that nothing reads is named, with the one that may be meant', () => {

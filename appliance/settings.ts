@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseEnv } from 'node:util'
 import { placesFrom } from '../embedded/up.ts'
-import { envName, fileSettings, settings as serverSettings } from '../server/config.ts'
+import { envName, fileSettings, secretSettings, settings as serverSettings } from '../server/config.ts'
 import { type Places, Refusal, type Say, projectDir, readJson, readText, shown, writeJson } from '../embedded/paths.ts'
 import { receiverSettings } from '../embedded/receiver.ts'
 
@@ -23,7 +23,7 @@ export interface Told {
   readonly remembered: Readonly<Record<string, string>>
 }
 
-const secrets = new Set(['OWNER_KEY', 'CODE_SALT', 'DATABASE_URL', 'REDIS_URL', 'REDIS_PASSWORD', 'OIDC_CLIENT_SECRET'])
+const secrets: ReadonlySet<string> = new Set(secretSettings.map(envName))
 /** The address of a webhook lets whoever has it write there. It is kept all the same, or the next start would tell nobody. */
 const isHidden = (name: string): boolean => secrets.has(name) || name === 'ALERT_WEBHOOK_URL'
 /** `make up` finds what was remembered there. */

@@ -232,10 +232,13 @@ export type Config = { readonly [K in Exclude<keyof Settings, Optional>]: ValueO
   readonly [K in Optional]: ValueOf<K> | undefined
 } & { readonly files: Files }
 
-/** May also be given as NAME_FILE, so that a secret need not stand in the environment. */
-export const fileSettings = [
-  'ownerKey', 'codeSalt', 'databaseUrl', 'databaseDirectUrl', 'redisUrl', 'redisPassword', 'oidcClientSecret', 'tiers',
+/** In no log, and nowhere shown or kept by the commands. A URL has a password in it. */
+export const secretSettings = [
+  'ownerKey', 'codeSalt', 'databaseUrl', 'databaseDirectUrl', 'redisUrl', 'redisPassword', 'oidcClientSecret',
 ] as const // prettier-ignore
+
+/** May also be given as NAME_FILE, so that a secret need not stand in the environment. */
+export const fileSettings = [...secretSettings, 'tiers'] as const
 type FileSetting = (typeof fileSettings)[number]
 
 /** Which files settings come from. */

@@ -3,6 +3,7 @@
 import { isatty } from 'node:tty'
 import { pino, type DestinationStream, type Logger } from 'pino'
 import { prettyFactory } from 'pino-pretty'
+import { secretSettings } from '../config.ts'
 import { limits } from '../limits.ts'
 import { openLogWriter, type LogWriter } from './log-writer.ts'
 import { scrub, shorten } from './scrub.ts'
@@ -13,8 +14,7 @@ interface LogOptions {
   readonly logLevel: string
 }
 
-const secretFields =
-  'authorization password key salt ownerKey codeSalt databaseUrl databaseDirectUrl redisUrl redisPassword'.split(' ')
+const secretFields = ['authorization', 'password', 'key', 'salt', ...secretSettings]
 const maxCauses = 3
 
 /** A few known fields: what libraries hang onto their errors (connection parameters, rows, statements) stays out. */
