@@ -6,7 +6,7 @@ import { limits } from '../limits.ts'
 import { pause } from '../connections/deadline.ts'
 import { isLink, type Code } from '../link.ts'
 
-interface WarmerDeps {
+export interface WarmerDeps {
   readonly cache: Pick<SharedCache, 'cursor' | 'put'>
   readonly truth: Pick<Truth, 'read'>
   readonly trusted: () => boolean

@@ -1,19 +1,17 @@
 // What keeps this process and its Redis true: passes, word of a change, and a look whether the promise holds.
-import type { Config } from '../config.ts'
+import type { Ground } from '../ground.ts'
 import { limits } from '../limits.ts'
 import type { Breaker } from '../connections/breaker.ts'
 import type { RedisConnection } from '../connections/redis.ts'
 import { parseCodeAt, type Code, type Known } from '../link.ts'
-import type { Log } from '../telemetry/log.ts'
-import type { Metrics } from '../telemetry/metrics.ts'
 import { announceLocally, createAnnouncer, type Announcer } from './announce.ts'
 import { startChecker } from './checker.ts'
 import { createFreshener } from './freshen.ts'
 import { createPass, type LocalCopies } from './pass.ts'
 import { startRelay } from './relay.ts'
 import { nudgeChannel } from './schema.ts'
-import type { SharedCache } from './shared-cache.ts'
-import type { Trust } from './trust.ts'
+import { createSharedCache, type SharedCache } from './shared-cache.ts'
+import { Trust } from './trust.ts'
 import type { Truth } from './truth.ts'
 import type { Vouching } from './vouching.ts'
 
@@ -25,6 +23,19 @@ export interface Shared {
   trusted(): boolean
 }
 
+/** `hotLifeS`: of a link that is hot, for which DYNAMIC_TTL has another life. */
+export function openShared(
+  { config, metrics }: Ground,
+  redis: RedisConnection,
+  hotLifeS: (code: Code) => number | undefined,
+): Shared {
+  const lifeS = config.dynamicTtl === 'on' ? hotLifeS : undefined
+  const cache = createSharedCache(redis, { ...config, tombstoneS: limits.tombstoneS, lifeS })
+  const trust = new Trust(config.trustMs, () => performance.now())
+  metrics.onCollect(() => metrics.trustAge.set(trust.ageS()))
+  return { redis, cache, trust, trusted: () => trust.holds(cache.connection) }
+}
+
 interface CoherenceDeps {
   readonly truth: Truth
   /** Tier 1. */
@@ -33,31 +44,28 @@ interface CoherenceDeps {
   /** Undefined: there is no Redis, and passes keep tier 1 true all the same. */
   readonly shared: Shared | undefined
   readonly breaker: Breaker
-  readonly metrics: Metrics
-  readonly log: Log
   /** What else has to be looked at in this Redis before it is trusted. */
   readonly prepare: () => Promise<void>
-  readonly onWipe: (why: string) => void
+  readonly onWipe: () => void
   readonly onGoneBack: (identity: string) => Promise<unknown>
   readonly onDomains: (version: string) => Promise<void>
   /** A pass came to nothing. */
   readonly onMissed: () => void
 }
 
-export interface Coherence {
-  /** For whoever makes a change. */
-  readonly announcer: Announcer
-  stop(): Promise<void>
-}
-
-export function startCoherence(config: Config, deps: CoherenceDeps): Coherence {
-  const { local, vouching, shared, metrics, log } = deps
+/** Answers whom to tell of a change. */
+export function startCoherence({ config, metrics, log, onClose }: Ground, deps: CoherenceDeps): Announcer {
+  const { local, vouching, shared } = deps
   const onFailure = (err: unknown): void => log.debug({ err }, 'a pass failed')
   const pass = {
     ...deps,
     nowMs: () => performance.now(),
     onApplied: (ageS: number) => metrics.invalidationDelay.observe(ageS),
     onFailure,
+    onWipe(why: string) {
+      log.warn({ why }, 'everything about links in Redis is unlinked')
+      deps.onWipe()
+    },
   }
   const freshener = shared && createFreshener({ ...pass, ...shared })
   const relay = startRelay({
@@ -69,8 +77,8 @@ export function startCoherence(config: Config, deps: CoherenceDeps): Coherence {
       onFailure(err)
     },
   })
-  if (!shared)
-    return { announcer: announceLocally({ learn: local.learn, amend: local.amend, vouching }), stop: relay.stop }
+  onClose(relay.stop)
+  if (!shared) return announceLocally({ learn: local.learn, amend: local.amend, vouching })
 
   const { redis } = shared
   redis.subscribe(nudgeChannel, (message) => {
@@ -90,22 +98,19 @@ export function startCoherence(config: Config, deps: CoherenceDeps): Coherence {
   const counting = setInterval(() => {
     if (redis.ready) estimateHints(redis).then((count) => metrics.negativeCacheKeys.set(count), () => undefined) // prettier-ignore
   }, limits.hintCountEveryMs)
-  return {
-    announcer: createAnnouncer({
-      ...deps,
-      ...shared,
-      learn: local.learn,
-      amend: local.amend,
-      timeoutMs: config.redisTimeoutMs,
-      publish: (code) => redis.publish(nudgeChannel, JSON.stringify({ code })),
-      passSoon: relay.soon,
-    }),
-    async stop() {
-      clearInterval(counting)
-      stopChecking()
-      await relay.stop()
-    },
-  }
+  onClose(() => {
+    clearInterval(counting)
+    stopChecking()
+  })
+  return createAnnouncer({
+    ...deps,
+    ...shared,
+    learn: local.learn,
+    amend: local.amend,
+    timeoutMs: config.redisTimeoutMs,
+    publish: (code) => redis.publish(nudgeChannel, JSON.stringify({ code })),
+    passSoon: relay.soon,
+  })
 }
 
 function nudgedCode(message: string): Code | undefined {

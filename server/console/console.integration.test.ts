@@ -43,14 +43,10 @@ function make(): void {
 
 async function served(caller: object | undefined | Error) {
   const callerOf = () => (caller instanceof Error ? Promise.reject(caller) : Promise.resolve(caller))
-  const sessions = { cookie: { read: () => 'a token' }, callerOf } as unknown as ReturnType<
-    Parameters<typeof createConsole>[1]['sessions']
-  >
-  const listener = createConsole(
-    { publicUrl, trustProxy: () => false },
-    { isAtPublicUrl: () => true, sessions: () => sessions },
-    dir,
-  )
+  const sessions = { cookie: { read: () => 'a token' }, callerOf } as unknown as Parameters<
+    typeof createConsole
+  >[1]['sessions']
+  const listener = createConsole({ publicUrl, trustProxy: () => false }, { isAtPublicUrl: () => true, sessions }, dir)
   const server = createServer(listener).listen(0, '127.0.0.1')
   afterAll(() => server.close())
   await waitFor(() => server.listening)

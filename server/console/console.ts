@@ -16,8 +16,7 @@ import { pageOf, themeIn, type Visit } from './page.ts'
 interface ConsoleDeps {
   /** Whether it was asked for at the host of PUBLIC_URL. */
   readonly isAtPublicUrl: (req: IncomingMessage) => boolean
-  /** Undefined: Postgres has not been reached yet. */
-  readonly sessions: () => Pick<Sessions, 'cookie' | 'callerOf'> | undefined
+  readonly sessions: Pick<Sessions, 'cookie' | 'callerOf'>
 }
 
 const buildDir = join(import.meta.dirname, '..', '..', 'console', 'dist')
@@ -35,8 +34,7 @@ export function createConsole(
   dir = buildDir,
 ): RequestListener {
   const whoIsSignedIn = async (req: IncomingMessage): Promise<Visit['signedIn']> => {
-    const { cookie, callerOf } = sessions() ?? {}
-    if (!cookie || !callerOf) return 'unknown'
+    const { cookie, callerOf } = sessions
     const token = cookie.read(req)
     return token === undefined
       ? undefined

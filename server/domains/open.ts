@@ -1,6 +1,7 @@
 // Domains in one process, put together.
 import type { Route } from '../api/operation.ts'
-import { changeSeen, type Config } from '../config.ts'
+import { changeSeen } from '../config.ts'
+import type { Ground } from '../ground.ts'
 import { limits } from '../limits.ts'
 import type { Databases } from '../connections/databases.ts'
 import { withDeadline } from '../connections/deadline.ts'
@@ -24,7 +25,7 @@ export interface Domains {
   first(): Promise<void>
 }
 
-export function openDomains(config: Config, { databases, redis, onList, parseTarget }: DomainsDeps): Domains {
+export function openDomains({ config }: Ground, { databases, redis, onList, parseTarget }: DomainsDeps): Domains {
   const known = new KnownDomains({ read: () => readDomainList(databases.passes), redis, onList })
   const names = createNames(config.publicUrl, known)
   const heardMs = changeSeen(config).behindMs

@@ -1,9 +1,10 @@
 // The hit quota of one process, put together.
-import type { Config } from '../config.ts'
+import type { Ground } from '../ground.ts'
 import { limits } from '../limits.ts'
 import type { Breaker } from '../connections/breaker.ts'
 import { withDeadline } from '../connections/deadline.ts'
-import type { Sql } from '../connections/postgres.ts'
+import type { Databases } from '../connections/databases.ts'
+import type { Clicks } from '../clicks/clicks.ts'
 import type { Names } from '../domains/names.ts'
 import type { DatabaseClock } from './database-clock.ts'
 import type { HitCounters } from './hit-counters.ts'
@@ -14,28 +15,24 @@ import { hitRoutes } from './api.ts'
 import { askPostgres, databaseTimeMs } from './store.ts'
 
 interface HitsDeps {
-  /** With the redirect's deadline. */
-  readonly redirects: Sql
-  readonly api: Sql
+  readonly databases: Databases
   readonly names: Names
   readonly breaker: Breaker
   readonly counters: HitCounters | undefined
   readonly clock: DatabaseClock
-  readonly flushClicks: () => Promise<void>
-  readonly onRejected: () => void
-  readonly onUngranted: (linkId: number) => void
+  readonly clicks: Pick<Clicks, 'flush' | 'ungranted'>
 }
 
 interface Hits {
   readonly quota: HitQuota
   readonly routes: readonly Route[]
-  close(): Promise<void>
 }
 
-export function openHits(config: Pick<Config, 'dbTimeoutMs' | 'hitQuotaUngrantable'>, deps: HitsDeps): Hits {
-  const { clock, counters } = deps
+export function openHits({ config, metrics, onClose }: Ground, deps: HitsDeps): Hits {
+  const { clock, counters, clicks } = deps
   const nowMs = (): number => performance.now()
-  const postgres = askPostgres(deps.redirects, deps.breaker, config.dbTimeoutMs)
+  const { redirects, api } = deps.databases
+  const postgres = askPostgres(redirects, deps.breaker, config.dbTimeoutMs)
   const quota = new HitQuota({
     supply: createHitSupply({ counters, postgres, clock, nowMs }),
     clock,
@@ -48,13 +45,16 @@ export function openHits(config: Pick<Config, 'dbTimeoutMs' | 'hitQuotaUngrantab
       lookEveryMs: limits.hitLookMs,
       idleMs: limits.hitIdleMs,
     },
-    onRejected: deps.onRejected,
-    onUngranted: deps.onUngranted,
+    onRejected: () => metrics.hitQuotaRejections.inc(),
+    onUngranted: (linkId) => {
+      metrics.hitsUngranted.inc()
+      clicks.ungranted(linkId)
+    },
   })
 
   const lookAtClock = async (): Promise<void> => {
     const askedMs = nowMs()
-    clock.heard(await databaseTimeMs(deps.redirects), askedMs)
+    clock.heard(await databaseTimeMs(redirects), askedMs)
     quota.clockMoved()
   }
   // A database that is away is no news: the clock goes on as it went.
@@ -63,19 +63,16 @@ export function openHits(config: Pick<Config, 'dbTimeoutMs' | 'hitQuotaUngrantab
   void lookAtClock().catch(() => undefined)
 
   const routes = hitRoutes({
-    sql: deps.api,
+    sql: api,
     names: deps.names,
-    flushClicks: deps.flushClicks,
+    flushClicks: () => clicks.flush(),
     leftInRedis: (code, linkId, month) => counters?.left(code, linkId, month) ?? Promise.resolve(undefined),
     settledMs: 2 * limits.hitIdleMs,
   })
-  return {
-    quota,
-    routes,
-    async close() {
-      clearInterval(looking)
-      // What does not get back in time is forfeited.
-      await withDeadline(quota.close(), limits.hitStopMs, 'giving hits back').catch(() => undefined)
-    },
-  }
+  onClose(async () => {
+    clearInterval(looking)
+    // What does not get back in time is forfeited.
+    await withDeadline(quota.close(), limits.hitStopMs, 'giving hits back').catch(() => undefined)
+  })
+  return { quota, routes }
 }

@@ -1,6 +1,6 @@
 // Imports in one worker, put together: files that come to it, and the part of the work that it does.
 import type { Route } from '../api/operation.ts'
-import type { Config } from '../config.ts'
+import type { Ground } from '../ground.ts'
 import { limits } from '../limits.ts'
 import type { Databases } from '../connections/databases.ts'
 import { openPostgres } from '../connections/postgres.ts'
@@ -10,24 +10,18 @@ import { startImporter, type JobDeps } from './job.ts'
 import type { Places } from './places.ts'
 
 interface ImportsDeps
-  extends
-    Pick<ImportsApiDeps, 'names' | 'directory' | 'cursors'>,
-    Pick<JobDeps, 'quota' | 'preparation' | 'isFresh' | 'onTrouble'> {
+  extends Pick<ImportsApiDeps, 'names' | 'directory' | 'cursors'>, Pick<JobDeps, 'quota' | 'preparation' | 'isFresh'> {
   readonly databases: Databases
   readonly places: Places
 }
 
-export interface Imports {
-  readonly routes: readonly Route[]
-  stop(): Promise<void>
-}
-
-export function openImports(config: Config, deps: ImportsDeps): Imports {
+export function openImports({ config, troubles, onClose }: Ground, deps: ImportsDeps): Route[] {
   const { databases } = deps
   const importer = startImporter({
     ...deps,
     tiers: config.tiers,
     sql: databases.api,
+    onTrouble: (err, what) => troubles.warn({ err }, what),
     open: () =>
       openPostgres({
         ...database(config),
@@ -38,14 +32,12 @@ export function openImports(config: Config, deps: ImportsDeps): Imports {
         onError: () => undefined,
       }),
   })
-  return {
-    routes: importRoutes({
-      ...deps,
-      tiers: config.tiers,
-      db: databases.api,
-      bounds: bodyBounds(config.importMaxMb),
-      onQueued: importer.soon,
-    }),
-    stop: importer.stop,
-  }
+  onClose(importer.stop)
+  return importRoutes({
+    ...deps,
+    tiers: config.tiers,
+    db: databases.api,
+    bounds: bodyBounds(config.importMaxMb),
+    onQueued: importer.soon,
+  })
 }

@@ -4,6 +4,7 @@ import { Router, type Request, type RequestHandler, type Response } from 'expres
 import { methodNotAllowed } from '../api/http.ts'
 import type { Origin } from '../api/operation.ts'
 import type { Config } from '../config.ts'
+import type { Ground } from '../ground.ts'
 import { limits } from '../limits.ts'
 import { isUnavailable, type Postgres } from '../connections/postgres.ts'
 import { QuickLinkError, toProblem, unavailable } from '../errors.ts'
@@ -24,9 +25,12 @@ import { groupsIn, placeOf } from './roles.ts'
 
 type Told = (why: Readonly<Record<string, unknown>>) => void
 
-interface OidcDeps {
+interface OidcNeeds {
   readonly sql: Postgres
   readonly sessions: Pick<Sessions, 'cookie' | 'signIn'>
+}
+
+interface OidcDeps extends OidcNeeds {
   /** Who came back, and has no place here or nothing to be believed. */
   readonly onRefused: Told
   readonly onUnable: Told
@@ -37,10 +41,15 @@ type OidcConfig = Pick<
   'publicUrl' | 'oidcIssuer' | 'oidcClientId' | 'oidcClientSecret' | 'oidcScopes' | 'oidcGroupsClaim' | 'oidcRoles'
 >
 
-export function oidcPages(config: OidcConfig, deps: OidcDeps): Router {
+export function oidcPages({ config, strangers, troubles }: Ground, needs: OidcNeeds): Router {
   const router = Router({ caseSensitive: true })
   const provider = providerOf(config)
   if (provider === undefined) return router
+  const deps: OidcDeps = {
+    ...needs,
+    onRefused: (why) => strangers.warn(why, 'somebody was not let in by the identity provider'),
+    onUnable: (why) => troubles.warn(why, 'nobody can sign in by the identity provider'),
+  }
   const { cookie } = deps.sessions
   let underWay = 0
   const page = (work: (request: Request, response: Response) => Promise<string>): RequestHandler => {

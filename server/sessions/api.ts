@@ -2,7 +2,7 @@
 // is in Postgres.
 import { route, type By, type Caller, type Route } from '../api/operation.ts'
 import { note } from '../audit/store.ts'
-import type { Config } from '../config.ts'
+import type { Ground } from '../ground.ts'
 import { limits } from '../limits.ts'
 import type { Postgres } from '../connections/postgres.ts'
 import { QuickLinkError } from '../errors.ts'
@@ -34,8 +34,8 @@ export interface Sessions {
   readonly routes: readonly Route[]
 }
 
-export function openSessions(config: Pick<Config, 'publicUrl' | 'oidcIssuer'>, deps: SessionsDeps): Sessions {
-  const { publicUrl, oidcIssuer: issuer } = config
+export function openSessions(ground: Ground, deps: Omit<SessionsDeps, 'onRefused'>): Sessions {
+  const { publicUrl, oidcIssuer: issuer } = ground.config
   const { sql, onTooMany } = deps
   const cookie = sessionCookie(publicUrl)
   const signIn = createSignIn(sql, cookie, onTooMany)
@@ -47,7 +47,9 @@ export function openSessions(config: Pick<Config, 'publicUrl' | 'oidcIssuer'>, d
     nowMs: () => performance.now(),
   })
   const opened = { cookie, signIn, makeLink, callerOf }
-  return { ...opened, routes: sessionRoutes({ ...deps, ...opened, issuer }) }
+  const onRefused = (address: string): void =>
+    ground.strangers.warn({ address }, 'somebody tried to sign in with a key that does not work')
+  return { ...opened, routes: sessionRoutes({ ...deps, ...opened, onRefused, issuer }) }
 }
 
 type RoutesDeps = Omit<SessionsDeps, 'onTooMany'> &

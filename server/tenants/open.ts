@@ -1,17 +1,16 @@
 // What tenants may do, in one process: their terms, rates and quotas, put together.
 import type { Route } from '../api/operation.ts'
 import type { Shared } from '../coherence/open.ts'
-import type { Config } from '../config.ts'
+import type { Ground } from '../ground.ts'
 import { limits } from '../limits.ts'
 import { askRedis } from '../connections/ask-redis.ts'
 import type { Breaker } from '../connections/breaker.ts'
 import type { Databases } from '../connections/databases.ts'
 import type { Admission } from '../links/change-link.ts'
-import { countersBy, countInMemory, countInRedis, insured, type Count } from '../rates/counters.ts'
+import { countersBy, countInMemory, countInRedis, insured } from '../rates/counters.ts'
 import { createRateLimit } from '../rates/rate-limit.ts'
 import { tenantRoutes } from './api.ts'
 import { createDirectory } from './directory.ts'
-import type { TierName } from './tiers.ts'
 import { usageRoutes } from '../quotas/api.ts'
 import { createQuotaSync, startNights } from '../quotas/quota-sync.ts'
 import { TenantQuota } from '../quotas/tenant-quota.ts'
@@ -19,44 +18,39 @@ import { TenantQuota } from '../quotas/tenant-quota.ts'
 export interface Tenants {
   readonly admission: Admission
   readonly routes: readonly Route[]
-  close(): Promise<void>
 }
 
 interface TenantsDeps {
   readonly databases: Databases
   readonly shared: Shared | undefined
   readonly breaker: Breaker
-  /** Of the primary process. */
-  readonly counters: Count
-  readonly onRateLimited: (tier: TierName | 'aggregate') => void
-  readonly onQuotaExceeded: () => void
-  readonly onError: (error: unknown, what: string) => void
 }
 
-export function openTenants(config: Config, deps: TenantsDeps): Tenants {
-  const { databases, shared } = deps
+export function openTenants(ground: Ground, { databases, shared, breaker }: TenantsDeps): Tenants {
+  const { config, metrics, log, counters, onClose } = ground
   const db = databases.limits
   const { tiers } = config
   const directory = createDirectory(db)
   const redis = shared?.redis
-  const ask = redis && askRedis(redis, deps.breaker, config.redisTimeoutMs)
+  const ask = redis && askRedis(redis, breaker, config.redisTimeoutMs)
 
-  const inMemory = insured(countersBy(deps.counters), countersBy(countInMemory(limits.createWindowS)))
+  const inMemory = insured(countersBy(counters), countersBy(countInMemory(limits.createWindowS)))
   const isShared = config.rateLimitStore === 'redis' && redis && ask
   const rateLimit = createRateLimit({
     counters: isShared ? insured(countersBy(countInRedis(redis, ask, limits.createWindowS)), inMemory) : inMemory,
     tiers,
     aggregatePerHour: config.rateLimitAggregatePerHour,
-    onRefused: deps.onRateLimited,
+    onRefused: (tier) => metrics.rateLimited.inc({ tier }),
   })
   const quota = new TenantQuota({
     db,
     tiers,
     gate: redis && ask && { redis, ask, trusted: shared.trusted },
-    onExceeded: deps.onQuotaExceeded,
+    onExceeded: () => metrics.tenantQuotaRejections.inc(),
   })
   const quotaSync = createQuotaSync(db, tiers, quota)
-  const nights = startNights(quotaSync, deps.onError)
+  const nights = startNights(quotaSync, (err, what) => log.warn({ err }, what))
+  onClose(nights.stop)
   return {
     admission: { directory, tiers, rateLimit, quota },
     routes: [
@@ -70,6 +64,5 @@ export function openTenants(config: Config, deps: TenantsDeps): Tenants {
         },
       }),
     ],
-    close: nights.stop,
   }
 }
