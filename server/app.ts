@@ -36,6 +36,7 @@ import type { App, AppDeps } from './processes/worker.ts'
 import { isAtPublicUrl } from './redirect/handler.ts'
 import { openDecisions, openDoor, openLadder, openTier1 } from './redirect/open.ts'
 import { Sites } from './redirect/sites.ts'
+import { singleKeys } from './redis-keys.ts'
 import { openSessions } from './sessions/api.ts'
 import { systemRoutes } from './system/api.ts'
 import { authenticator } from './tenants/keys.ts'
@@ -68,7 +69,13 @@ async function compose(ground: Ground): Promise<Omit<App, 'close'>> {
   const shared = sharedWith(ground, connections, { truth, tier1 })
   const sites = new Sites(config.publicUrl, config.rootUrl, config.trustProxy, config.console === 'on')
   const redis = connections.redis
-  const domains = openDomains(ground, { databases, redis, onList: sites.learn, parseTarget: parseDestination })
+  const domains = openDomains(ground, {
+    databases,
+    redis,
+    keys: singleKeys,
+    onList: sites.learn,
+    parseTarget: parseDestination,
+  })
   const { names } = domains
   const announcer = startCoherence(ground, {
     truth,
@@ -177,9 +184,9 @@ function sharedWith(
 ) {
   if (!redis) return undefined
   const ask = askRedis(redis, breakers.redis, ground.config.redisTimeoutMs)
-  const popularity = openPopularity(ground, { sql: databases.clicks, redis, ask })
+  const popularity = openPopularity(ground, { sql: databases.clicks, redis, keys: singleKeys, ask })
   const shared = openShared(ground, redis, (code) => popularity.lifeS(code))
   const codes = () => [...popularity.hot(), ...tier1.codes()]
   const warmer = openWarmer(ground, { ...shared, truth, codes })
-  return { ...shared, popularity, warmer, hitCounters: createHitCounters(redis, ask) }
+  return { ...shared, popularity, warmer, hitCounters: createHitCounters(redis, singleKeys, ask) }
 }

@@ -1,6 +1,6 @@
 // Promise 2 where Redis is up, and what it says makes no sense.
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { cursorKey, hintKey, linkKey } from './coherence/schema.ts'
+import { singleKeys } from './redis-keys.ts'
 import type { Code } from './link.ts'
 import { send, startTestApp, type TestApp } from '../testing/app.ts'
 import { startNonsenseRedis, type NonsenseRedis } from '../testing/nonsense-redis.ts'
@@ -92,27 +92,27 @@ describe('a key of ours that somebody else has written', () => {
 
   const cursor = '{"identity":"a","version":1,"snapshot":"5:5:","atS":1}'
   it.each([
-    `LPUSH ${cursorKey} a`, `HSET ${cursorKey} a b`, `SADD ${cursorKey} a`, `ZADD ${cursorKey} 1 a`, `XADD ${cursorKey} * a b`,
+    `LPUSH ${singleKeys.cursor} a`, `HSET ${singleKeys.cursor} a b`, `SADD ${singleKeys.cursor} a`, `ZADD ${singleKeys.cursor} 1 a`, `XADD ${singleKeys.cursor} * a b`,
     ...['', 'null', '7', '[]', '{', '{"snapshot":"5:5:"}', cursor.replace('5:5:', '9:5:'), cursor.replace('5:5:', '5:9:7,6'),
         cursor.replace('5:5:', '99999999999999999999:99999999999999999999:'), cursor.replace('1,', '1.5,'),
         cursor.replace('}', ',"to":"7"}'), cursor.replace('}', ',"to":"7:7:","after":["x",{}]}'), cursor.replace('"a"', '7'),
-    ].map((value) => `SET ${cursorKey} '${value}'`),
+    ].map((value) => `SET ${singleKeys.cursor} '${value}'`),
   ])('is no cursor, and Redis is trusted again: %s', async (command) => {
-    await ask(`DEL ${cursorKey}`)
+    await ask(`DEL ${singleKeys.cursor}`)
     expect(await ask(command)).not.toContain('ERR')
-    await waitFor(async () => trusted() && (await ask(`GET ${cursorKey}`)).includes('"snapshot":"'), { deadlineMs: 5000 })
+    await waitFor(async () => trusted() && (await ask(`GET ${singleKeys.cursor}`)).includes('"snapshot":"'), { deadlineMs: 5000 })
     await waitFor(async () => {
-      const held = JSON.parse(await ask(`GET ${cursorKey}`)) as { identity: string; atS: number }
+      const held = JSON.parse(await ask(`GET ${singleKeys.cursor}`)) as { identity: string; atS: number }
       return trusted() && typeof held.identity === 'string' && held.identity.length > 10
     })
   }) // prettier-ignore
 
   it('counts as not there, is no failure of Redis, and goes', async () => {
     const target = 'https://example.org/'
-    for (const key of [linkKey, hintKey]) {
+    for (const key of [singleKeys.link, singleKeys.hint]) {
       for (let n = 0; n < 8; n++) {
         const code = (await app.create(target)) as Code
-        await ask(`DEL ${linkKey(code)} ${hintKey(code)}`)
+        await ask(`DEL ${singleKeys.link(code)} ${singleKeys.hint(code)}`)
         await ask(`LPUSH ${key(code)} a`)
         const { status, headers } = await app.get(`/${code}`)
         expect([status, headers.location]).toEqual([302, target])
@@ -120,10 +120,10 @@ describe('a key of ours that somebody else has written', () => {
     }
     expect(state().breaker).toBe('closed')
     const code = (await app.create(target)) as Code
-    await ask(`DEL ${linkKey(code)}`)
-    await ask(`LPUSH ${linkKey(code)} a`)
+    await ask(`DEL ${singleKeys.link(code)}`)
+    await ask(`LPUSH ${singleKeys.link(code)} a`)
     await app.api('PATCH', `/links/${code}`, { enabled: false })
-    await waitFor(async () => (await ask(`TYPE ${linkKey(code)}`)) !== '+list')
+    await waitFor(async () => (await ask(`TYPE ${singleKeys.link(code)}`)) !== '+list')
     expect((await app.get(`/${code}`)).status).toBe(404)
     expect(state()).toMatchObject({ trusted: true, breaker: 'closed' })
   })

@@ -5,7 +5,7 @@ import { expect, it, vi } from 'vitest'
 import { startTestApp, type TestApp } from '../testing/app.ts'
 import { newTenant } from '../testing/http.ts'
 import { connectRedis, freshDatabase, freshRedis, handInPsql, proxied, startRedisServer, waitFor } from '../testing/services.ts' // prettier-ignore
-import { linkKey } from './coherence/schema.ts'
+import { singleKeys } from './redis-keys.ts'
 import type { Code } from './link.ts'
 
 const target = 'https://example.org/somewhere'
@@ -67,7 +67,7 @@ it.each(['raw', 'http'])('FRONT_DOOR=%s: a copy begins and ends by itself, in ti
   expect(await answerOf(other, code)).toBe(over)
   expect(await other.metric('quicklink_lookups_total', { source: 'redis' })).toBe(1)
   const redis = await connectRedis(redisUrl)
-  expect(await redis.pttl(linkKey(code as Code))).toBeGreaterThan(3000_000)
+  expect(await redis.pttl(singleKeys.link(code as Code))).toBeGreaterThan(3000_000)
   const shown = { url: target, startsAt, expiresAt, expiredUrl: over, forwardQuery: false }
   const held = async () => (await app.api('GET', `/cache/${code}`)).body
   await vi.waitFor(

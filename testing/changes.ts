@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { expect } from 'vitest'
 import { withSql } from '../embedded/sql.ts'
 import type { Code } from '../server/link.ts'
-import { hintKey, linkKey } from '../server/coherence/schema.ts'
+import { singleKeys } from '../server/redis-keys.ts'
 import { fewAtOnce } from './few-at-once.ts'
 import { send, type Answer } from './http.ts'
 import { steadily, type LoadAnswer } from './load.ts'
@@ -102,7 +102,7 @@ export async function cacheAll(servers: readonly ServerProcess[], changes: reado
       const answer = await send(url, 'GET', `/${code}`)
       if (outcome(answer) !== before) throw new Error(`${code} was answered ${outcome(answer)}`)
     }
-    return (await redisCommand(redisUrl, `EXISTS ${linkKey(code)} ${hintKey(code)}`)) === ':1'
+    return (await redisCommand(redisUrl, `EXISTS ${singleKeys.link(code)} ${singleKeys.hint(code)}`)) === ':1'
   }
   await Promise.all(changes.map((change) => waitFor(() => isCached(change), { deadlineMs: 10_000, everyMs: 50 })))
 }
@@ -196,8 +196,8 @@ export function broken({ answers, failures }: Watched<unknown>, made: readonly M
 export async function oldInRedis(redisUrl: string, made: readonly Made[]): Promise<string[]> {
   const found: string[] = []
   for (const { code, before, after } of made) {
-    const value = (await redisCommand(redisUrl, `GET ${linkKey(code)}`)) ?? 'no answer'
-    const hint = await redisCommand(redisUrl, `EXISTS ${hintKey(code)}`)
+    const value = (await redisCommand(redisUrl, `GET ${singleKeys.link(code)}`)) ?? 'no answer'
+    const hint = await redisCommand(redisUrl, `EXISTS ${singleKeys.hint(code)}`)
     if (typeof before === 'string' && value.includes(`"${before}"`)) found.push(`${code}: ${value}`)
     if (typeof after === 'string' && value.includes('{"x":')) found.push(`${code}: ${value}`)
     if (typeof after === 'string' && hint !== ':0') found.push(`${code}: a 404 hint beside a link`)

@@ -5,7 +5,8 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { freePort } from '../../embedded/process.ts'
-import { encode, linkKey } from '../../server/coherence/schema.ts'
+import { encode } from '../../server/coherence/schema.ts'
+import { singleKeys } from '../../server/redis-keys.ts'
 import type { Code } from '../../server/link.ts'
 import { dieWithMe, redisProgram } from '../../embedded/temporary.ts'
 import { startFaultProxy, type FaultProxy } from '../faults/fault-proxy.ts'
@@ -182,7 +183,7 @@ export async function warmRedis({ sql, redis }: Stand, count = warmCount): Promi
         forwardQuery: false,
         monthlyHits: null,
       }
-      return ['SET', linkKey(row.code), encode(known, Date.now()), 'EX', '3600']
+      return ['SET', singleKeys.link(row.code), encode(known, Date.now()), 'EX', '3600']
     })
     await pipeToRedis(redis.url, commands)
   }

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { linkKey } from '../../server/coherence/schema.ts'
+import { singleKeys } from '../../server/redis-keys.ts'
 import type { Code } from '../../server/link.ts'
 import { ask } from '../../embedded/ask.ts'
 import type { Drill, DrillGroup, DrillContext } from './engine/drill.ts'
@@ -16,7 +16,7 @@ const usual = { rate: 300, groups: [hot, crowd, fresh] }
 
 /** As a thousand keys that were made in the same moment with the same life, without jitter. */
 async function expireTogether({ appliance, mark }: DrillContext): Promise<void> {
-  const prefix = linkKey(crowd.prefix as Code)
+  const prefix = singleKeys.link(crowd.prefix as Code)
   await appliance.redis(
     `EVAL "for n = 0, ${crowd.count - 1} do redis.call('PEXPIREAT', '${prefix}' .. n, ARGV[1]) end" 0 ${Date.now() + 300}`,
   )

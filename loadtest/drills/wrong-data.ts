@@ -1,4 +1,4 @@
-import { linkKey } from '../../server/coherence/schema.ts'
+import { singleKeys } from '../../server/redis-keys.ts'
 import type { Code } from '../../server/link.ts'
 import { waitFor } from '../../embedded/wait.ts'
 import type { Drill, DrillGroup, DrillContext } from './engine/drill.ts'
@@ -13,7 +13,7 @@ const corrected: DrillGroup = { name: 'corrected', share: 3, prefix: 'corrected-
 const plantedUrl = 'https://example.org/planted'
 const correctedUrl = 'https://example.org/corrected'
 const codesOf = ({ prefix, count }: DrillGroup): string[] => Array.from({ length: count }, (_, n) => `${prefix}${n}`)
-const keyOf = (code: string): string => linkKey(code as Code)
+const keyOf = (code: string): string => singleKeys.link(code as Code)
 
 /** As a bug or a hand at redis-cli would: another destination under the right version. */
 async function plant({ appliance, load }: DrillContext): Promise<void> {

@@ -2,6 +2,7 @@
 import type { AskRedis } from '../connections/ask-redis.ts'
 import type { Sql, Postgres } from '../connections/postgres.ts'
 import type { RedisConnection } from '../connections/redis.ts'
+import type { Keys } from '../redis-keys.ts'
 import type { Ground } from '../ground.ts'
 import { foldVisits } from '../visits/fold.ts'
 import type { Visits } from '../visits/visits.ts'
@@ -43,7 +44,7 @@ export function openClicks(ground: Ground, { sql, nowMs, visits, popularity }: C
 
 export function openPopularity(
   { config, onClose }: Ground,
-  deps: { readonly sql: Sql; readonly redis: RedisConnection; readonly ask: AskRedis },
+  deps: { readonly sql: Sql; readonly redis: RedisConnection; readonly keys: Keys; readonly ask: AskRedis },
 ): Popularity {
   const popularity = new Popularity(config, deps)
   onClose(() => popularity.stop())

@@ -1,17 +1,19 @@
 // Which links are hot, from the clicks that have just been counted: `ql:v1:hot:{code}` for all processes, and for this one
 // the lives that the seed's matrix gives to hot links. All of it is best effort, bounded, and off the redirect's path.
 import { readFileSync } from 'node:fs'
-import { hotKey, jitteredMs } from '../coherence/schema.ts'
+import { jitteredMs } from '../coherence/schema.ts'
 import type { Config } from '../config.ts'
 import { limits } from '../limits.ts'
 import type { RedisConnection, Script } from '../connections/redis.ts'
 import type { Sql } from '../connections/postgres.ts'
 import type { Code } from '../link.ts'
+import type { Keys } from '../redis-keys.ts'
 import type { Spooled } from './batch.ts'
 
 interface PopularityDeps {
   readonly sql: Sql
   readonly redis: Pick<RedisConnection, 'script'>
+  readonly keys: Pick<Keys, 'hot'>
   readonly ask: <T>(work: () => Promise<T>) => Promise<T>
 }
 
@@ -88,16 +90,16 @@ export class Popularity {
       .sort(([, a], [, b]) => b - a)
       .slice(0, limits.popularLinks)
     if (top.length === 0) return
-    const { sql, ask } = this.#deps
+    const { sql, keys, ask } = this.#deps
     const links = await sql.query<LinkFacts>(factsSql, [top.map(([id]) => id)], 'ql-link-facts')
     const { hotTtlS, ttlJitter } = this.#config
-    const keys = links.map(({ code }) => hotKey(code))
+    const touched = links.map(({ code }) => keys.hot(code))
     const args = [
       Math.floor(Date.now() / 1000),
       jitteredMs(hotTtlS, ttlJitter),
       ...links.map(({ id }) => counted.get(id) ?? 0),
     ]
-    const frequencies = (await ask(() => this.#notePopular(keys, args))) as number[]
+    const frequencies = (await ask(() => this.#notePopular(touched, args))) as number[]
     links.forEach((link, i) => this.#known.set(link.code, { ...link, perMinute: frequencies[i] ?? 0, round }))
   }
 }

@@ -22,7 +22,7 @@ import { domainOf, isLink, parseCode, type Code, type Known } from '../link.ts'
 import { readLink } from '../links/store.ts'
 import type { Announcer } from './announce.ts'
 import type { Shared } from './open.ts'
-import { hintKey, jitteredMs, linkKey, metaKey } from './schema.ts'
+import { jitteredMs } from './schema.ts'
 import type { Truth } from './truth.ts'
 
 const operation = operationsOf('Cache')
@@ -147,16 +147,16 @@ async function touch({ sql, truth, announcer }: CacheApiDeps, code: Code): Promi
 
 async function inRedis(
   deps: CacheApiDeps,
-  { redis, cache, ...shared }: Shared,
+  { redis, keys, cache, ...shared }: Shared,
   code: Code,
 ): Promise<z.input<typeof caches>['redis']> {
   const trusted = shared.trusted()
   try {
     const [[held], ttlMs, hintTtlMs, meta] = await Promise.all([
       cache.read([code]),
-      redis.pttl(linkKey(code)),
-      redis.pttl(hintKey(code)),
-      metaOf(deps, redis, code),
+      redis.pttl(keys.link(code)),
+      redis.pttl(keys.hint(code)),
+      metaOf(deps, redis, keys.meta(code), code),
     ])
     if (held === undefined) return { trusted, holds: false, meta }
     const isHint = !isLink(held.known) && held.known.version === 0
@@ -180,8 +180,13 @@ interface Meta {
 }
 
 /** Clicks, end and state, up to META_TTL_S old: whoever looks first puts them there. Null where there is no such link. */
-async function metaOf({ sql, config }: CacheApiDeps, redis: RedisConnection, code: Code): Promise<Meta | null> {
-  const [text = null] = await redis.getEach([metaKey(code)])
+async function metaOf(
+  { sql, config }: CacheApiDeps,
+  redis: RedisConnection,
+  key: string,
+  code: Code,
+): Promise<Meta | null> {
+  const [text = null] = await redis.getEach([key])
   const held = parseMeta(text)
   if (held) return held
   const link = await readLink(sql, code, null)
@@ -192,7 +197,7 @@ async function metaOf({ sql, config }: CacheApiDeps, redis: RedisConnection, cod
     ...(endsMs === undefined ? {} : { e: Math.floor(endsMs / 1000) }),
     s: !link.enabled ? 'disabled' : endsMs !== undefined && endsMs <= Date.now() ? 'expired' : 'active',
   }
-  await redis.set(metaKey(code), JSON.stringify(meta), jitteredMs(config.metaTtlS, config.ttlJitter))
+  await redis.set(key, JSON.stringify(meta), jitteredMs(config.metaTtlS, config.ttlJitter))
   return meta
 }
 

@@ -9,7 +9,7 @@ import { startChecker } from './checker.ts'
 import { createFreshener } from './freshen.ts'
 import { createPass, type LocalCopies } from './pass.ts'
 import { startRelay } from './relay.ts'
-import { nudgeChannel } from './schema.ts'
+import { nudgeChannel, singleKeys, type Keys } from '../redis-keys.ts'
 import { createSharedCache, type SharedCache } from './shared-cache.ts'
 import { Trust } from './trust.ts'
 import type { Truth } from './truth.ts'
@@ -18,6 +18,7 @@ import type { Vouching } from './vouching.ts'
 /** Redis as this process has it: the connection, what is known of codes there, and whether it is proved fresh. */
 export interface Shared {
   readonly redis: RedisConnection
+  readonly keys: Keys
   readonly cache: SharedCache
   readonly trust: Trust
   trusted(): boolean
@@ -30,10 +31,10 @@ export function openShared(
   hotLifeS: (code: Code) => number | undefined,
 ): Shared {
   const lifeS = config.dynamicTtl === 'on' ? hotLifeS : undefined
-  const cache = createSharedCache(redis, { ...config, tombstoneS: limits.tombstoneS, lifeS })
+  const cache = createSharedCache(redis, singleKeys, { ...config, tombstoneS: limits.tombstoneS, lifeS })
   const trust = new Trust(config.trustMs, () => performance.now())
   metrics.onCollect(() => metrics.trustAge.set(trust.ageS()))
-  return { redis, cache, trust, trusted: () => trust.holds(cache.connection) }
+  return { redis, keys: singleKeys, cache, trust, trusted: () => trust.holds(cache.connection) }
 }
 
 interface CoherenceDeps {

@@ -1,16 +1,11 @@
 // The way from v1 to v2 of the keys in Redis: a server that reads [2, 1] beside one that only knows v1.
 import { randomUUID } from 'node:crypto'
-import { expect, it, vi } from 'vitest'
+import { expect, it } from 'vitest'
 import { absent, type Code, type Link } from '../link.ts'
 import { connectRedis, freshRedis } from '../../testing/services.ts'
+import { keysIn } from '../redis-keys.ts'
 import { createSharedCache } from './shared-cache.ts'
 import { plain } from '../../testing/links.ts'
-
-vi.mock(import('./schema.ts'), async (original) => ({
-  ...(await original()),
-  schemaVersions: [2, 1] as const,
-  cursorKey: 'ql:v2:cursor',
-}))
 
 const code = 'moving' as Code
 const link = (version: number): Link => ({
@@ -25,7 +20,12 @@ const stored = (version: number): string =>
 
 it('reads the new keys first and then the old, writes values at the new and tombstones at both', async () => {
   const redis = await connectRedis(await freshRedis())
-  const cache = createSharedCache(redis, { linkTtlS: 3600, notFoundTtlS: 300, tombstoneS: 600, ttlJitter: 0.08 })
+  const cache = createSharedCache(redis, keysIn('', [2, 1]), {
+    linkTtlS: 3600,
+    notFoundTtlS: 300,
+    tombstoneS: 600,
+    ttlJitter: 0.08,
+  })
   const set = redis.script('qlTestSet', `redis.call('SET', KEYS[1], ARGV[1]) return 1`)
   const versionRead = async (): Promise<number | undefined> => (await cache.read([code]))[0]?.known.version
   const cursor = randomUUID()

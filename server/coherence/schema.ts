@@ -1,19 +1,7 @@
-// What stands in Redis: key names, values, lifetimes. Readers ask the newest schema version first, then the older ones;
+// What stands in Redis of a code: values, lifetimes. Readers ask the newest schema version first, then the older ones;
 // values are written at the newest only, tombstones at all of them, and old keys die by their TTL.
 import { absent, goneAtS, isLink, type Code, type Known, type Link, type Version } from '../link.ts'
 import { readRules, storedRules } from './stored-rules.ts'
-
-/** Newest first. To go from v1 to v2: deploy [1, 2]-readers as [2, 1], wait one LINK_TTL_S, then keep [2]. */
-export const schemaVersions: readonly [number, ...number[]] = [1]
-
-export const linkKey = (code: Code, version = schemaVersions[0]): string => `ql:v${version}:link:${code}`
-export const hintKey = (code: Code, version = schemaVersions[0]): string => `ql:v${version}:404:${code}`
-/** Figures of a link, for whoever looks after it; `api.ts` writes and reads them. */
-export const metaKey = (code: Code): string => `ql:v1:meta:${code}`
-/** How often a link was asked for lately; `clicks/popularity.ts` writes and reads it. */
-export const hotKey = (code: Code): string => `ql:v1:hot:${code}`
-export const cursorKey = `ql:v${schemaVersions[0]}:cursor`
-export const nudgeChannel = 'ql:invalidate'
 
 /**
  * Short names: at 100 million keys each letter is 100 MB. What a server of the version before may not pass over is no further

@@ -7,7 +7,8 @@ import { search, searches } from '../../testing/search.ts'
 import { connectRedis, freshRedis, waitFor } from '../../testing/services.ts'
 import { absent, isLink, type Code, type Known, type Special } from '../link.ts'
 import { setIfNotOlder, type Keys } from './model/redis-model.ts'
-import { cursorKey, decode, hintKey, linkKey } from './schema.ts'
+import { singleKeys } from '../redis-keys.ts'
+import { decode } from './schema.ts'
 import { createSharedCache, type SharedCache } from './shared-cache.ts'
 import { plain } from '../../testing/links.ts'
 
@@ -19,7 +20,7 @@ let cache: SharedCache
 
 beforeAll(async () => {
   redis = await connectRedis(await freshRedis())
-  cache = createSharedCache(redis, lifetimes)
+  cache = createSharedCache(redis, singleKeys, lifetimes)
 })
 
 const known = fc
@@ -59,7 +60,10 @@ function expectWithin(value: number, min: number, max: number): void {
 }
 
 async function stateOfRedis(): Promise<Keys> {
-  const values = await redis.getEach([cursorKey, ...codes.flatMap((code) => [linkKey(code), hintKey(code)])])
+  const values = await redis.getEach([
+    singleKeys.cursor,
+    ...codes.flatMap((code) => [singleKeys.link(code), singleKeys.hint(code)]),
+  ])
   const state: Keys = { cursor: values[0] ?? null, links: new Map(), hints: new Set() }
   codes.forEach((code, i) => {
     const value = values[1 + 2 * i]
@@ -74,7 +78,10 @@ it('writes what the model writes: never over a newer version, never after the cu
   await search(
     'the one script',
     fc.asyncProperty(fc.array(write, { minLength: 1, maxLength: 12 }), async (writes) => {
-      await redis.unlink([cursorKey, ...codes.flatMap((code) => [linkKey(code), hintKey(code)])])
+      await redis.unlink([
+        singleKeys.cursor,
+        ...codes.flatMap((code) => [singleKeys.link(code), singleKeys.hint(code)]),
+      ])
       const model: Keys = { cursor: null, links: new Map(), hints: new Set() }
       for (const { how, fromSeen, move, entries } of writes) {
         const from = fromSeen ? model.cursor : randomUUID()
@@ -100,7 +107,7 @@ it('writes what the model writes: never over a newer version, never after the cu
 it('forgets all that is held of many codes, in one step with the cursor', async () => {
   const [one, two] = codes as [Code, Code]
   const many = [one, ...Array.from({ length: 1500 }, (_, n) => `other-${n}` as Code), two]
-  await redis.unlink([cursorKey, ...codes.flatMap((code) => [linkKey(code), hintKey(code)])])
+  await redis.unlink([singleKeys.cursor, ...codes.flatMap((code) => [singleKeys.link(code), singleKeys.hint(code)])])
   await cache.advance(null, 'first', [])
   await cache.put({ code: one, known: absent(4) }, 'first')
   await cache.put({ code: two, known: absent(0) }, 'first')
@@ -113,7 +120,7 @@ it('forgets all that is held of many codes, in one step with the cursor', async 
 })
 
 it('gives every key a life, and the cursor none', async () => {
-  await redis.unlink([cursorKey, ...codes.flatMap((code) => [linkKey(code), hintKey(code)])])
+  await redis.unlink([singleKeys.cursor, ...codes.flatMap((code) => [singleKeys.link(code), singleKeys.hint(code)])])
   const cursor = randomUUID()
   await cache.advance(null, cursor, [])
   const [one, two] = codes as [Code, Code]
@@ -122,32 +129,32 @@ it('gives every key a life, and the cursor none', async () => {
   const plain = { permanent: true, startsAtS: null, expiredUrl: null, forwardQuery: false, monthlyHits: null }
   const link = { ...plain, code: one, id: 1, url, version: 3 }
   await cache.put({ code: one, known: { ...link, expiresAtS: null } }, cursor)
-  expectWithin(await redis.pttl(linkKey(one)), 3600_000 * 0.92 - 2000, 3600_000 * 1.08)
+  expectWithin(await redis.pttl(singleKeys.link(one)), 3600_000 * 0.92 - 2000, 3600_000 * 1.08)
   await cache.put({ code: one, known: { ...link, expiresAtS: soonS } }, cursor)
-  expectWithin(await redis.pttl(linkKey(one)), 50_000, 60_000)
+  expectWithin(await redis.pttl(singleKeys.link(one)), 50_000, 60_000)
   await cache.put({ code: one, known: { ...link, expiresAtS: soonS - 120 } }, cursor)
-  expect((await redis.getEach([linkKey(one)]))[0]).toBeNull()
+  expect((await redis.getEach([singleKeys.link(one)]))[0]).toBeNull()
   // It leads somewhere after its end, so it is remembered like any link.
   await cache.put({ code: one, known: { ...link, expiresAtS: soonS - 120, expiredUrl: url } }, cursor)
-  expectWithin(await redis.pttl(linkKey(one)), 3600_000 * 0.92 - 2000, 3600_000 * 1.08)
+  expectWithin(await redis.pttl(singleKeys.link(one)), 3600_000 * 0.92 - 2000, 3600_000 * 1.08)
   await cache.put({ code: one, known: absent(4) }, cursor)
-  expectWithin(await redis.pttl(linkKey(one)), 595_000, 600_000)
-  expect((await redis.getEach([linkKey(one)]))[0]).toBe('{"x":4}')
+  expectWithin(await redis.pttl(singleKeys.link(one)), 595_000, 600_000)
+  expect((await redis.getEach([singleKeys.link(one)]))[0]).toBe('{"x":4}')
   await cache.put({ code: two, known: absent(0) }, cursor)
-  expect((await redis.getEach([hintKey(two)]))[0]).toBe('1')
-  expectWithin(await redis.pttl(hintKey(two)), 300_000 * 0.92 - 2000, 300_000 * 1.08)
-  expect(await redis.pttl(cursorKey)).toBe(-1)
+  expect((await redis.getEach([singleKeys.hint(two)]))[0]).toBe('1')
+  expectWithin(await redis.pttl(singleKeys.hint(two)), 300_000 * 0.92 - 2000, 300_000 * 1.08)
+  expect(await redis.pttl(singleKeys.cursor)).toBe(-1)
 })
 
 it('deletes a 404 hint that stands beside a link, and answers the link', async () => {
-  await redis.unlink([cursorKey, ...codes.flatMap((code) => [linkKey(code), hintKey(code)])])
+  await redis.unlink([singleKeys.cursor, ...codes.flatMap((code) => [singleKeys.link(code), singleKeys.hint(code)])])
   const cursor = randomUUID()
   await cache.advance(null, cursor, [])
   const [one] = codes as [Code]
   await cache.put({ code: one, known: absent(0) }, cursor)
   const set = redis.script('qlTestSet', `redis.call('SET', KEYS[1], ARGV[1]) return 1`)
-  await set([linkKey(one)], ['{"u":"https://example.org/x","p":false,"t":1,"v":9,"i":1}'])
+  await set([singleKeys.link(one)], ['{"u":"https://example.org/x","p":false,"t":1,"v":9,"i":1}'])
   const [held] = await cache.read([one])
   expect(held?.known.version).toBe(9)
-  await waitFor(async () => (await redis.getEach([hintKey(one)]))[0] === null, { deadlineMs: 2000 })
+  await waitFor(async () => (await redis.getEach([singleKeys.hint(one)]))[0] === null, { deadlineMs: 2000 })
 })

@@ -2,7 +2,8 @@
 import { readFileSync } from 'node:fs'
 import { absent, isLink, type Code, type Known } from '../link.ts'
 import type { RedisConnection } from '../connections/redis.ts'
-import { cursorKey, decode, encode, hintKey, lifetimeMs, linkKey, schemaVersions } from './schema.ts'
+import type { Keys } from '../redis-keys.ts'
+import { decode, encode, lifetimeMs } from './schema.ts'
 import type { Held, Lifetimes, Read } from './schema.ts'
 
 export interface Entry {
@@ -19,6 +20,7 @@ const lua = (name: string): string => readFileSync(new URL(`${name}.lua`, import
 
 export function createSharedCache(
   redis: RedisConnection,
+  keys: Keys,
   lifetimes: Lifetimes,
   clock = Date.now,
   random = Math.random,
@@ -31,22 +33,25 @@ export function createSharedCache(
   )
   let cursor: string | null = null
 
+  /** The link and the hint of every schema version, newest first. */
+  const keysOf = (code: Code): string[] =>
+    keys.schemas.flatMap((version) => [keys.link(code, version), keys.hint(code, version)])
+
   const write = async (how: string, from: string | null, to: string | null, entries: readonly Entry[]) => {
     const nowMs = clock()
-    const keys = [cursorKey]
-    const args: (string | number)[] = [from ?? '', to ?? '', schemaVersions.length]
+    const touched = [keys.cursor]
+    const args: (string | number)[] = [from ?? '', to ?? '', keys.schemas.length]
     for (const { code, known } of entries) {
-      for (const version of schemaVersions) keys.push(linkKey(code, version), hintKey(code, version))
+      touched.push(...keysOf(code))
       const nobodyHasIt = how === 'put' && !isLink(known) && known.version === 0
       const lifeMs = Math.ceil(lifetimeMs(known, lifetimes, nowMs, random))
       args.push(nobodyHasIt ? 'hint' : how, known.version, lifeMs, encode(known, nowMs, lifetimes.lifeS?.(code)))
     }
-    return outcomeOf(await setIfNotOlder(keys, args))
+    return outcomeOf(await setIfNotOlder(touched, args))
   }
 
   const forgetCodes = async (from: string | null, to: string, codes: readonly Code[]) => {
-    const beginnings = schemaVersions.flatMap((version) => [linkKey('' as Code, version), hintKey('' as Code, version)])
-    return outcomeOf(await forgetAll([cursorKey], [from ?? '', to, codes.join(' '), ...beginnings]))
+    return outcomeOf(await forgetAll([keys.cursor, ...codes.flatMap(keysOf)], [from ?? '', to]))
   }
 
   return {
@@ -63,20 +68,16 @@ export function createSharedCache(
       return cursor
     },
     async read(codes: readonly Code[]): Promise<(Read | undefined)[]> {
-      const keys = [cursorKey]
-      for (const code of codes) {
-        for (const version of schemaVersions) keys.push(linkKey(code, version), hintKey(code, version))
-      }
-      const values = await redis.getEach(keys)
+      const values = await redis.getEach([keys.cursor, ...codes.flatMap(keysOf)])
       const asOf = values[0] ?? null
       cursor = asOf
       return codes.map((code, i) => {
-        const held = heldIn(redis, code, values, 1 + i * 2 * schemaVersions.length)
+        const held = heldIn(redis, keys, code, values, 1 + i * 2 * keys.schemas.length)
         return held && { ...held, asOf }
       })
     },
     async readCursor(): Promise<string | null> {
-      cursor = (await redis.getEach([cursorKey]))[0] ?? null
+      cursor = (await redis.getEach([keys.cursor]))[0] ?? null
       return cursor
     },
     /** A reader's or the API's copy, if the cursor still stands where it stood before Postgres was read. */
@@ -96,15 +97,14 @@ export function createSharedCache(
     },
     /** From now on nothing is written, until a pass has set a new cursor. */
     async dropCursor(held: string): Promise<void> {
-      await unlinkIf([cursorKey], [held])
+      await unlinkIf([keys.cursor], [held])
     },
     /** Everything about codes goes. */
     async wipe(): Promise<void> {
-      await redis.unlinkMatching('ql:v*:link:*')
-      await redis.unlinkMatching('ql:v*:404:*')
+      for (const pattern of keys.allOfCodes) await redis.unlinkMatching(pattern)
     },
     /** Lets a link live on, never shorter than it would. */
-    prolong: (code: Code, lifeMs: number) => redis.prolong(linkKey(code), lifeMs),
+    prolong: (code: Code, lifeMs: number) => redis.prolong(keys.link(code), lifeMs),
   }
 }
 
@@ -116,17 +116,18 @@ function outcomeOf(reply: unknown): Written {
 /** The link key wins over the hint; a hint beside a link is deleted by whoever sees both. */
 function heldIn(
   redis: RedisConnection,
+  keys: Keys,
   code: Code,
   values: readonly (string | null)[],
   from: number,
 ): Held | undefined {
   let hinted = false
-  for (let n = 0; n < schemaVersions.length; n++) {
+  for (let n = 0; n < keys.schemas.length; n++) {
     const value = values[from + 2 * n]
     const hint = values[from + 2 * n + 1] !== null
     const held = value == null ? undefined : decode(code, value)
     if (held) {
-      if (hint && isLink(held.known)) redis.unlink([hintKey(code, schemaVersions[n])]).catch(() => undefined)
+      if (hint && isLink(held.known)) redis.unlink([keys.hint(code, keys.schemas[n])]).catch(() => undefined)
       return held
     }
     hinted ||= hint

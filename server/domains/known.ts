@@ -7,6 +7,7 @@
 import { limits } from '../limits.ts'
 import type { RedisConnection } from '../connections/redis.ts'
 import { isHostName } from '../link.ts'
+import type { Keys } from '../redis-keys.ts'
 
 export interface Domain {
   readonly host: string
@@ -22,12 +23,11 @@ export interface DomainList {
   readonly domains: readonly Domain[]
 }
 
-export const domainsKey = 'ql:v1:domains'
-
 interface KnownDomainsDeps {
   /** From Postgres. */
   readonly read: () => Promise<DomainList>
   readonly redis: Pick<RedisConnection, 'ready' | 'connection' | 'getEach' | 'script'> | undefined
+  readonly keys: Pick<Keys, 'domains'>
   readonly onList: (domains: readonly Domain[]) => void
 }
 
@@ -76,7 +76,7 @@ export class KnownDomains {
   async missed(): Promise<void> {
     const { redis } = this.#deps
     if (this.#list !== undefined || !redis?.ready) return
-    const held = await redis.getEach([domainsKey]).catch(() => undefined)
+    const held = await redis.getEach([this.#deps.keys.domains]).catch(() => undefined)
     // Where nothing is kept, there was none when somebody last looked.
     if (held && !this.#isTrue) this.#learn(parseList(held[0] ?? null) ?? noDomains, false)
   }
@@ -88,7 +88,9 @@ export class KnownDomains {
     if (!redis?.ready || !this.#keep || !this.#isTrue || list === undefined || this.#keptOver === redis.connection)
       return
     const over = redis.connection
-    const kept = await this.#keep([domainsKey], [list.version, JSON.stringify(list)]).catch(() => undefined)
+    const kept = await this.#keep([this.#deps.keys.domains], [list.version, JSON.stringify(list)]).catch(
+      () => undefined,
+    )
     if (kept !== undefined && this.#list === list) this.#keptOver = over
   }
 

@@ -7,6 +7,7 @@ import type { Databases } from '../connections/databases.ts'
 import { withDeadline } from '../connections/deadline.ts'
 import type { RedisConnection } from '../connections/redis.ts'
 import { domainRoutes, type DomainsApiDeps } from './api.ts'
+import type { Keys } from '../redis-keys.ts'
 import { KnownDomains, type Domain } from './known.ts'
 import { createNames, type Names } from './names.ts'
 import { readDomainList } from './store.ts'
@@ -14,6 +15,7 @@ import { readDomainList } from './store.ts'
 interface DomainsDeps extends Pick<DomainsApiDeps, 'parseTarget'> {
   readonly databases: Databases
   readonly redis: RedisConnection | undefined
+  readonly keys: Keys
   readonly onList: (domains: readonly Domain[]) => void
 }
 
@@ -25,8 +27,8 @@ export interface Domains {
   first(): Promise<void>
 }
 
-export function openDomains({ config }: Ground, { databases, redis, onList, parseTarget }: DomainsDeps): Domains {
-  const known = new KnownDomains({ read: () => readDomainList(databases.passes), redis, onList })
+export function openDomains({ config }: Ground, { databases, redis, keys, onList, parseTarget }: DomainsDeps): Domains {
+  const known = new KnownDomains({ read: () => readDomainList(databases.passes), redis, keys, onList })
   const names = createNames(config.publicUrl, known)
   const heardMs = changeSeen(config).behindMs
   return {

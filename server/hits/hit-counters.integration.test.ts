@@ -2,8 +2,9 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import type { RedisConnection } from '../connections/redis.ts'
 import type { Code } from '../link.ts'
+import { singleKeys } from '../redis-keys.ts'
 import { connectRedis, freshRedis, saveRedis, startRedisServer, waitFor } from '../../testing/services.ts'
-import { counterKey, createHitCounters, type HitCounters, type HitTerms } from './hit-counters.ts'
+import { createHitCounters, type HitCounters, type HitTerms } from './hit-counters.ts'
 
 const month = '2026-11'
 const terms = (more: Partial<HitTerms> = {}): HitTerms => ({
@@ -16,13 +17,13 @@ const terms = (more: Partial<HitTerms> = {}): HitTerms => ({
 
 async function connect(url: string): Promise<{ redis: RedisConnection; counters: HitCounters }> {
   const redis = await connectRedis(url)
-  return { redis, counters: createHitCounters(redis, (work) => work()) }
+  return { redis, counters: createHitCounters(redis, singleKeys, (work) => work()) }
 }
 
 let url: string
 let redis: RedisConnection
 let counters: HitCounters
-const counter = counterKey('abc', month)
+const [counter] = singleKeys.hits('abc', month)
 const get = async (key: string): Promise<string | null | undefined> => (await redis.getEach([key]))[0]
 const fill = (units: number, more: Partial<HitTerms> = {}) =>
   counters.take(terms(more), month, { units, granted: units, lifeMs: 60_000 })

@@ -9,6 +9,7 @@
 import { readFileSync } from 'node:fs'
 import type { RedisConnection } from '../connections/redis.ts'
 import type { Code } from '../link.ts'
+import type { Keys } from '../redis-keys.ts'
 import type { AskRedis } from '../connections/ask-redis.ts'
 
 export interface HitTerms {
@@ -53,19 +54,13 @@ interface Server {
   readonly replicationId: string
 }
 
-export const counterKey = (code: string, month: string): string => `links:${code}:hits:${month}`
-const keysOf = (code: Code, month: string): string[] => {
-  const counter = counterKey(code, month)
-  return [counter, `${counter}:of`]
-}
-
 const lua = (name: string): string => readFileSync(new URL(`${name}.lua`, import.meta.url), 'utf8')
 const leftLua = `
 local of = redis.pcall('HMGET', KEYS[2], 'owner', 'run')
 if of[1] ~= ARGV[3] .. ':' .. ARGV[2] or of[2] ~= ARGV[1] then return 0 end
 return tonumber(redis.call('GET', KEYS[1]) or 0)`
 
-export function createHitCounters(redis: Redis, ask: AskRedis): HitCounters {
+export function createHitCounters(redis: Redis, keys: Pick<Keys, 'hits'>, ask: AskRedis): HitCounters {
   const takeHits = redis.script('qlTakeHits', lua('take_hits'))
   const returnHits = redis.script('qlReturnHits', lua('return_hits'))
   const hitsLeft = redis.script('qlHitsLeft', leftLua)
@@ -91,7 +86,7 @@ export function createHitCounters(redis: Redis, ask: AskRedis): HitCounters {
       if (server === undefined) return 'refused'
       const args = [server.runId, server.replicationId, linkId, version, limit]
       const added = [add?.units ?? 0, add?.granted ?? 0, Math.max(1, Math.ceil(add?.lifeMs ?? 1))]
-      const reply = await ask(() => takeHits(keysOf(code, month), [...args, ...added]))
+      const reply = await ask(() => takeHits(keys.hits(code, month), [...args, ...added]))
       if (!Array.isArray(reply) || !reply.every(Number.isSafeInteger))
         throw new Error('Redis does not say what it gave')
       const [units = 0, , granted = -1, surplus = 0] = reply as number[]
@@ -102,14 +97,14 @@ export function createHitCounters(redis: Redis, ask: AskRedis): HitCounters {
       const server = here()
       if (server === undefined) return false
       const args = [server.runId, server.replicationId, linkId, limit, units]
-      return (await ask(() => returnHits(keysOf(code, month), args))) === 1
+      return (await ask(() => returnHits(keys.hits(code, month), args))) === 1
     },
 
     async left(code, linkId, month) {
       const server = here()
       if (server === undefined) return undefined
       const args = [server.runId, server.replicationId, linkId]
-      return Number(await ask(() => hitsLeft(keysOf(code, month), args)))
+      return Number(await ask(() => hitsLeft(keys.hits(code, month), args)))
     },
   }
 }

@@ -5,9 +5,10 @@
 import { pause } from '../connections/deadline.ts'
 import type { RedisConnection } from '../connections/redis.ts'
 import type { Code, Link } from '../link.ts'
+import { singleKeys } from '../redis-keys.ts'
 import type { VirtualTime } from '../../testing/virtual-time.ts'
 import { DatabaseClock } from './database-clock.ts'
-import { counterKey, createHitCounters } from './hit-counters.ts'
+import { createHitCounters } from './hit-counters.ts'
 import { HitQuota } from './hit-quota.ts'
 import { createHitSupply } from './hit-supply.ts'
 import type { Grant, Granted, Step as GrantStep } from './store.ts'
@@ -43,8 +44,7 @@ const beforeMonthEndMs = 1500
 const monthEndsMs = Date.UTC(2027, 0, 1)
 /** Of the scripts' arguments. */
 const [linkIdArg, lifeArg] = [2, 7]
-const keysOf = (of: string): string[] =>
-  ['2026-12', '2027-01'].flatMap((month) => [counterKey(of, month), `${counterKey(of, month)}:of`])
+const keysOf = (of: string): string[] => ['2026-12', '2027-01'].flatMap((month) => singleKeys.hits(of, month))
 const copyLua = `
 for i, key in ipairs(KEYS) do
   if redis.call('EXISTS', key) == 1 then redis.call('COPY', key, ARGV[i], 'REPLACE') else redis.call('UNLINK', ARGV[i]) end
@@ -209,7 +209,7 @@ export class World {
   }
 
   #process() {
-    const counters = createHitCounters(this.#connection(), (work) => work())
+    const counters = createHitCounters(this.#connection(), singleKeys, (work) => work())
     const clock = new DatabaseClock(
       () => performance.now(),
       () => this.#databaseMs,

@@ -2,7 +2,7 @@
 import { beforeAll, expect, it, test } from 'vitest'
 import { adminUrlOf, connectRedis, freshDatabase, freshRedis, handInPsql } from '../../testing/services.ts'
 import { send, startTestApp, type TestApp } from '../../testing/app.ts'
-import { linkKey } from '../coherence/schema.ts'
+import { singleKeys } from '../redis-keys.ts'
 import type { Postgres } from '../connections/postgres.ts'
 import type { RedisConnection } from '../connections/redis.ts'
 import type { Code } from '../link.ts'
@@ -27,7 +27,7 @@ beforeAll(async () => {
 const secrets = async (code: string): Promise<number> =>
   (await hand.query('select 1 from link_passwords p join links l on l.id = p.link_id where l.code = $1', [code])).length
 const allSecrets = async (): Promise<number> => (await hand.query('select 1 from link_passwords')).length
-const keyIn = async (code: string): Promise<string> => (await redis.getEach([linkKey(code as Code)]))[0] ?? ''
+const keyIn = async (code: string): Promise<string> => (await redis.getEach([singleKeys.link(code as Code)]))[0] ?? ''
 const inRedis = async (code: string): Promise<string> => {
   await app.get(`/${code}`)
   // The fill is not waited for.

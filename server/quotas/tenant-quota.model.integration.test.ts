@@ -5,6 +5,7 @@ import fc from 'fast-check'
 import { openRedis, type RedisConnection } from '../connections/redis.ts'
 import { fixedSeed, search, searches } from '../../testing/search.ts'
 import { freshRedis, waitFor } from '../../testing/services.ts'
+import { singleKeys } from '../redis-keys.ts'
 import { loadScripts } from './tenant-quota.ts'
 
 let redis: RedisConnection
@@ -17,7 +18,7 @@ beforeAll(async () => {
   const redisUrl = await freshRedis()
   const target = { redisUrl, redisSentinels: undefined, redisSentinelName: undefined, redisPassword: undefined }
   redis = openRedis(target, { onError: ignore, onCommand: ignore })
-  scripts = loadScripts(redis)
+  scripts = loadScripts(redis, singleKeys)
   await waitFor(() => redis.ready)
   return () => redis.close()
 })

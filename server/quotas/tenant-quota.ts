@@ -32,6 +32,7 @@ import type { RedisConnection } from '../connections/redis.ts'
 import type { Postgres, Sql } from '../connections/postgres.ts'
 import type { AskRedis } from '../connections/ask-redis.ts'
 import { QuickLinkError } from '../errors.ts'
+import type { Keys } from '../redis-keys.ts'
 import { beginGeneration, lockTenant, recount, type QuotaTerms } from './quota-store.ts'
 import type { Tiers } from '../tenants/tiers.ts'
 
@@ -70,6 +71,7 @@ interface Reply {
 /** Numbers in Redis. */
 export interface Gate {
   readonly redis: Pick<RedisConnection, 'script' | 'connection'>
+  readonly keys: Pick<Keys, 'quota'>
   readonly ask: AskRedis
   /** This process has just made this Redis fresh. */
   readonly trusted: () => boolean
@@ -83,10 +85,10 @@ export interface TenantQuotaDeps {
   readonly onExceeded: () => void
 }
 
-const keysOf = (tenant: string, ...names: string[]): string[] => names.map((name) => `quota:tenant:${tenant}:${name}`)
 const lua = (name: string): string => readFileSync(new URL(`${name}.lua`, import.meta.url), 'utf8')
 
-export function loadScripts(redis: Pick<RedisConnection, 'script'>) {
+export function loadScripts(redis: Pick<RedisConnection, 'script'>, keys: Pick<Keys, 'quota'>) {
+  const keysOf = (tenant: string, ...names: string[]): string[] => names.map((name) => keys.quota(tenant, name))
   const reserve = redis.script('qlReserveQuota', lua('reserve_quota'))
   const refund = redis.script('qlRefundQuota', lua('refund_quota'))
   const sync = redis.script('qlSyncQuota', lua('sync_quota'))
@@ -102,8 +104,8 @@ export function loadScripts(redis: Pick<RedisConnection, 'script'>) {
     },
     /** What Redis had; null: nothing. */
     async sync(tenant: string, used: number, limit: number | null, generation: string) {
-      const keys = keysOf(tenant, 'used', 'limit', 'generation', 'ops')
-      const before = (await sync(keys, [used, limit ?? '', generation])) as number
+      const touched = keysOf(tenant, 'used', 'limit', 'generation', 'ops')
+      const before = (await sync(touched, [used, limit ?? '', generation])) as number
       return before < 0 ? null : before
     },
   }
@@ -123,7 +125,7 @@ export class TenantQuota {
 
   constructor(deps: TenantQuotaDeps) {
     this.#deps = deps
-    this.#scripts = deps.gate && loadScripts(deps.gate.redis)
+    this.#scripts = deps.gate && loadScripts(deps.gate.redis, deps.gate.keys)
   }
 
   get hasGate(): boolean {

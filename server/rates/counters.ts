@@ -5,6 +5,7 @@
 import { readFileSync } from 'node:fs'
 import type { AskRedis } from '../connections/ask-redis.ts'
 import type { RedisConnection } from '../connections/redis.ts'
+import type { Keys } from '../redis-keys.ts'
 
 const countLua = readFileSync(new URL('count_units.lua', import.meta.url), 'utf8')
 
@@ -110,19 +111,24 @@ export function countInMemory(windowS: number, most = Infinity): Count {
   }
 }
 
-export function countInRedis(redis: Pick<RedisConnection, 'script'>, ask: AskRedis, windowS: number): Count {
+export function countInRedis(
+  redis: Pick<RedisConnection, 'script'>,
+  keys: Pick<Keys, 'units'>,
+  ask: AskRedis,
+  windowS: number,
+): Count {
   const script = redis.script('qlCountUnits', countLua)
   /** Takes so many units of each; below 0: gives them back. 0: looks. */
   const count = async (units: number, counters: readonly Counter[]) => {
-    const keys = counters.map(({ key }) => `ql:v1:creates:${key}`)
-    const reply = await ask(() => script(keys, [units, windowS, ...counters.map(({ limit }) => limit)]))
-    if (!Array.isArray(reply) || reply.length !== 1 + 2 * keys.length || !reply.every(Number.isSafeInteger)) {
+    const touched = counters.map(({ key }) => keys.units(key))
+    const reply = await ask(() => script(touched, [units, windowS, ...counters.map(({ limit }) => limit)]))
+    if (!Array.isArray(reply) || reply.length !== 1 + 2 * touched.length || !reply.every(Number.isSafeInteger)) {
       throw new Error('Redis does not say what it counted')
     }
     const [by, ...held] = reply as [number, ...number[]]
     return {
       by: by === 0 ? undefined : by - 1,
-      held: keys.map((_, i) => ({ used: held[2 * i]!, endsInMs: held[2 * i + 1]! })),
+      held: touched.map((_, i) => ({ used: held[2 * i]!, endsInMs: held[2 * i + 1]! })),
     }
   }
   return {

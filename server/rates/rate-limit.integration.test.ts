@@ -5,6 +5,7 @@ import { Breaker } from '../connections/breaker.ts'
 import type { RedisConnection } from '../connections/redis.ts'
 import { freshRedis, connectRedis, proxied, type FaultProxy } from '../../testing/services.ts'
 import { askRedis } from '../connections/ask-redis.ts'
+import { singleKeys } from '../redis-keys.ts'
 import { countersBy, countInMemory, countInRedis, insured, type Count, type Counters } from './counters.ts'
 import { createCounterDesk, PrimaryCounters } from './primary-counters.ts'
 import { createRateLimit, type RateLimit } from './rate-limit.ts'
@@ -46,7 +47,7 @@ const stores: [string, (windowS: number) => Count | Promise<Count>][] = [
     'Redis',
     async (windowS) => {
       await redis.unlinkMatching('ql:v1:creates:*')
-      return countInRedis(redis, askRedis(redis, breaker, 500), windowS)
+      return countInRedis(redis, singleKeys, askRedis(redis, breaker, 500), windowS)
     },
   ],
 ]
@@ -178,7 +179,7 @@ test('a primary process that does not answer is waited for as long as was said',
 
 test('a Redis that does not say what it counted is as good as none', async () => {
   for (const reply of [null, 'OK', [1], [1, 'many', 3600], [1, 2, null]]) {
-    const senseless = countInRedis({ script: () => () => Promise.resolve(reply) }, (work) => work(), 3600)
+    const senseless = countInRedis({ script: () => () => Promise.resolve(reply) }, singleKeys, (work) => work(), 3600)
     await expect(senseless.take([{ key: 'x', limit: 1 }], 1)).rejects.toThrow('does not say')
     await expect(senseless.read('x')).rejects.toThrow('does not say')
     expect(await takeMany(rateLimit(insured(countersBy(senseless), inMemory())), acme, 60)).toBe(50)
@@ -191,7 +192,7 @@ describe('Redis dies', () => {
   test.each(['refuse', 'blackHole'] as const)('(%s) memory counts on, and nobody waits long', async (fault) => {
     await redis.unlinkMatching('ql:v1:creates:*')
     const ask = askRedis(redis, breaker, patienceMs)
-    const limit = rateLimit(insured(countersBy(countInRedis(redis, ask, 3600)), inMemory()))
+    const limit = rateLimit(insured(countersBy(countInRedis(redis, singleKeys, ask, 3600)), inMemory()))
     expect(await takeMany(limit, acme, 30)).toBe(30)
     await proxy[fault]()
     const beganMs = performance.now()

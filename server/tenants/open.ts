@@ -7,6 +7,7 @@ import { askRedis } from '../connections/ask-redis.ts'
 import type { Breaker } from '../connections/breaker.ts'
 import type { Databases } from '../connections/databases.ts'
 import type { Admission } from '../links/change-link.ts'
+import { singleKeys } from '../redis-keys.ts'
 import { countersBy, countInMemory, countInRedis, insured } from '../rates/counters.ts'
 import { createRateLimit } from '../rates/rate-limit.ts'
 import { tenantRoutes } from './api.ts'
@@ -37,7 +38,9 @@ export function openTenants(ground: Ground, { databases, shared, breaker }: Tena
   const inMemory = insured(countersBy(counters), countersBy(countInMemory(limits.createWindowS)))
   const isShared = config.rateLimitStore === 'redis' && redis && ask
   const rateLimit = createRateLimit({
-    counters: isShared ? insured(countersBy(countInRedis(redis, ask, limits.createWindowS)), inMemory) : inMemory,
+    counters: isShared
+      ? insured(countersBy(countInRedis(redis, singleKeys, ask, limits.createWindowS)), inMemory)
+      : inMemory,
     tiers,
     aggregatePerHour: config.rateLimitAggregatePerHour,
     onRefused: (tier) => metrics.rateLimited.inc({ tier }),
@@ -45,7 +48,7 @@ export function openTenants(ground: Ground, { databases, shared, breaker }: Tena
   const quota = new TenantQuota({
     db,
     tiers,
-    gate: redis && ask && { redis, ask, trusted: shared.trusted },
+    gate: redis && ask && { redis, keys: singleKeys, ask, trusted: shared.trusted },
     onExceeded: () => metrics.tenantQuotaRejections.inc(),
   })
   const quotaSync = createQuotaSync(db, tiers, quota)

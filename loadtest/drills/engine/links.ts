@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { docker } from '../../../appliance/compose.ts'
 import { tend, withSql } from '../../../embedded/sql.ts'
 import { until } from '../../../embedded/wait.ts'
-import { linkKey } from '../../../server/coherence/schema.ts'
+import { singleKeys } from '../../../server/redis-keys.ts'
 import type { Code } from '../../../server/link.ts'
 import { ask } from '../../../embedded/ask.ts'
 import type { Appliance } from './appliance.ts'
@@ -71,7 +71,7 @@ export async function cacheAll({ url, api, redis }: Appliance, prefix: string, c
       missing.slice(n * 100, n * 100 + 100),
     )
     const held = await Promise.all(
-      lots.map((lot) => redis(`${whichExist} ${lot.length} ${lot.map((code) => linkKey(code)).join(' ')}`)),
+      lots.map((lot) => redis(`${whichExist} ${lot.length} ${lot.map((code) => singleKeys.link(code)).join(' ')}`)),
     )
     missing = lots.flatMap((lot, n) => lot.filter((_, at) => held[n]?.split('\r\n').at(-1)?.[at] !== '1'))
     if (missing.length === 0) return true
