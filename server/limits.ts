@@ -84,9 +84,9 @@ export const limits = {
   importDepth: 16,
   /** Bytes of it that are read at a time: about a millisecond, then others are served. */
   importPiece: 8192,
-  /** Rows that are worked off in one transaction, and characters of them: a few dozen milliseconds, and a few passes' worth of changes. */
-  importPart: 1000,
-  importPartChars: 1_000_000,
+  /** Rows that are worked off in one transaction, and characters of them: a third of a second, and changes for a few passes. */
+  importPart: 4000,
+  importPartChars: 4_000_000,
   /** Imports whose file is coming, of a tenant and per process; and of a tenant that are not done yet. */
   importsComing: 1,
   importsComingHere: 4,

@@ -106,17 +106,16 @@ async function tagsOf(sql: Sql, tenant: string, rows: readonly Said[]): Promise<
   return new Set(there.map(({ key }) => key))
 }
 
-/** Links that are there are locked, in the order of their codes, until this is done. */
+/** Links of the tenant that are there are locked, in the order of their codes, until this is done. */
 async function candidates(sql: Sql, { id, tenant, dryRun }: Job, rows: readonly Said[]): Promise<Known[]> {
   const codes = rows.flatMap(({ code }) => code ?? [])
-  void sql.query('select from links where tenant = $1 and code = any ($2) order by code for no key update', [
-    tenant,
-    codes,
-  ])
-  const there = await sql.query<{ code: Code; tenant: string; isDeleted: boolean; keepsPassword: boolean }>(
-    `select code, tenant, deleted_at is not null as "isDeleted", has_password as "keepsPassword" from links where code = any ($1)`,
-    [codes],
-  )
+  let there = await linksAt(sql, codes)
+  const own = there.flatMap((link) => (link.tenant === tenant ? link.code : []))
+  if (own.length > 0) {
+    void sql.query('select from links where code = any ($1) order by code for no key update', [own])
+    // Some may have changed before they were locked. One that comes only now is not made over (Overtaken).
+    there = await linksAt(sql, codes)
+  }
   const tried = dryRun
     ? await sql.query<{ code: Code }>('select code from import_tried where import_id = $1 and code = any ($2)', [
         id,
@@ -131,6 +130,12 @@ async function candidates(sql: Sql, { id, tenant, dryRun }: Job, rows: readonly 
     return { ...row, tenant, isDeleted, keepsPassword, isTried: row.code !== null && isTried.has(row.code) }
   })
 }
+
+const linksAt = (sql: Sql, codes: readonly Code[]) =>
+  sql.query<{ code: Code; tenant: string; isDeleted: boolean; keepsPassword: boolean }>(
+    `select code, tenant, deleted_at is not null as "isDeleted", has_password as "keepsPassword" from links where code = any ($1)`,
+    [codes],
+  )
 
 /** Further domains of these rows where the tenant may make links. */
 async function hostsOf(sql: Sql, tenant: string, rows: readonly Known[]): Promise<ReadonlySet<string>> {

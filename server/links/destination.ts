@@ -47,12 +47,15 @@ const loopbackNames: ReadonlySet<string> = new Set([
   'localhost6.localdomain6', 'ip6-localhost', 'ip6-loopback',
 ]) // prettier-ignore
 
+/** Asked once: the system takes longer to say it than all the rest of this file takes. */
+const ownName = hostname()
+
 /** `own`: what we are known by, as host or host:port. */
 function isOwnHost(urlHostname: string, own: readonly string[]): boolean {
   const host = spelling(urlHostname)
   const isAddress = host.startsWith('[') || isIPv4(host)
   if (loopbackNames.has(host) || host.endsWith('.localhost') || (isAddress && isLoopback(host))) return true
-  return [...own, hostname(), ...(isAddress ? addresses() : [])].some((name) => spellingOf(name) === host)
+  return [...own, ownName, ...(isAddress ? addresses() : [])].some((name) => spellingOf(name) === host)
 }
 
 /** 127.0.0.0/8 and 0.0.0.0/8, which every system takes for itself; `::` and `::1` are of the latter when they come here. */
