@@ -74,6 +74,15 @@ describe('files that each of them writes', () => {
     }
   })
 
+  it('Shlink: where a link led elsewhere by device, it has rules', async () => {
+    const deviceLongUrls = { android: 'https://example.org/a', ios: null, desktop: 'https://example.org/d' }
+    const { drafts } = await read(JSON.stringify({ shortUrls: { data: [{ ...shlinkThing, deviceLongUrls }] } }))
+    expect(drafts[0]!.fields['rules']).toEqual([
+      { when: { os: 'android' }, url: 'https://example.org/a' },
+      { when: { device: 'desktop' }, url: 'https://example.org/d' },
+    ])
+  })
+
   it('YOURLS: its table as CSV, the CSV of its plugin', async () => {
     const table = await read(
       'keyword,url,title,timestamp,ip,clicks\none,https://example.org/,Title,2019-03-04 05:06:07,192.0.2.1,17\n',
@@ -114,6 +123,14 @@ describe('files that each of them writes', () => {
     expect([format, drafts[0]!.code]).toEqual(['dub', 'a b'])
     expect(said(drafts[0]!.fields)).toEqual({ url: 'https://example.org/', tags: ['one', 'two'], createdAt: '2024-01-02T03:04:05.000Z', clicks: 5, enabled: false }) // prettier-ignore
     expect(drafts[0]!.warnings).toHaveLength(1)
+  })
+
+  it('Dub: the same as it was written at first, where the code is in the link alone', async () => {
+    const { format, drafts } = await read(
+      'link,url,clicks,createdAt,tags,archived\nhttps://d.test/spring,https://example.org/,5,2024-01-02T03:04:05.000Z,"one, two",false\n',
+    )
+    expect([format, drafts[0]!.code]).toEqual(['dub', 'spring'])
+    expect(said(drafts[0]!.fields)).toEqual({ url: 'https://example.org/', tags: ['one', ' two'], createdAt: '2024-01-02T03:04:05.000Z', clicks: 5 }) // prettier-ignore
   })
 
   it('Bitly: a link by its own path and by one that somebody has chosen; clicks once', async () => {

@@ -12,6 +12,14 @@ const warningsOf = (thing: Thing, maxVisits: unknown): string[] => [
   ...(thing['hasRedirectRules'] === true ? ['Its redirect rules are not in this file: give it rules here.'] : []),
 ]
 
+/** Until version 4 a link could lead elsewhere by device, and its lists say where. */
+const rulesOf = (thing: Thing): object[] | undefined => {
+  const rules = Object.entries(asThing(thing['deviceLongUrls'])).flatMap(([device, url]) =>
+    url === null ? [] : { when: device === 'desktop' ? { device } : { os: device }, url },
+  )
+  return rules.length === 0 ? undefined : rules
+}
+
 const fromThing = (thing: Thing): Draft[] => {
   const { validSince, validUntil, maxVisits } = asThing(thing['meta'])
   return [
@@ -19,6 +27,7 @@ const fromThing = (thing: Thing): Draft[] => {
       code: textOf(thing['shortCode']) ?? '?',
       fields: {
         url: thing['longUrl'],
+        rules: rulesOf(thing),
         title: some(thing['title']),
         tags: some(thing['tags']),
         createdAt: timeOf(thing['dateCreated']),
