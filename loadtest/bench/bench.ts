@@ -30,6 +30,7 @@ import {
   ownNames,
   repetitionsRange,
   secondsRange,
+  seenNames,
   startServers,
   type Servers,
   type Subject,
@@ -52,7 +53,7 @@ function toldBy(env: NodeJS.ProcessEnv): Told {
     mode,
     seconds: numberOf(env, 'SECONDS', secondsRange) ?? seconds,
     repetitions: numberOf(env, 'REPETITIONS', repetitionsRange) ?? repetitions,
-    only: some?.flatMap((name) => (name === 'visitors' ? visitorNames : [name])) ?? (mode === 'profile' ? ['raw'] : undefined),
+    only: some?.flatMap((name) => (name === 'visitors' ? [...seenNames, ...visitorNames] : [name])) ?? (mode === 'profile' ? ['raw'] : undefined),
   }
 } // prettier-ignore
 

@@ -54,8 +54,11 @@ export async function startServers(arena: Arena) {
   await warmRedis(stand)
   const http = await arena.quickLink({ REDIS_URL, FRONT_DOOR: 'http' })
   const two = await arena.quickLink({ REDIS_URL, WORKERS: '2' }, cores?.all)
-  await Promise.all([http, two].map(trusted))
-  return { ...visited, http, noRedis, two }
+  /** Nobody looks at visits. */
+  const rawUnseen = await arena.quickLink({ REDIS_URL, VISITS: 'off' })
+  const httpUnseen = await arena.quickLink({ REDIS_URL, VISITS: 'off', FRONT_DOOR: 'http' })
+  await Promise.all([http, two, rawUnseen, httpUnseen].map(trusted))
+  return { ...visited, http, noRedis, two, rawUnseen, httpUnseen }
 }
 
 /** Whom visitors of any shape come to, when there are links. */
@@ -77,7 +80,7 @@ export async function startVisited(arena: Arena) {
 }
 
 export async function makeSubjects(arena: Arena, servers: Servers): Promise<Subject[]> {
-  const { raw, http, noRedis, two } = servers
+  const { raw, http, noRedis, two, rawUnseen, httpUnseen } = servers
   const net = await arena.peer('net')
   const bare = await arena.peer('http')
   const seen = await visits(arena, shapes, servers, { http: bare, net, netClose: await arena.peer('netClose') })
@@ -100,7 +103,9 @@ export async function makeSubjects(arena: Arena, servers: Servers): Promise<Subj
     netBrowser: { what: "raw `net`, a browser's headers", server: net, load: hotByBrowser },
     httpBrowser: { what: "bare `node:http`, a browser's headers", server: bare, load: hotByBrowser },
     rawBrowser: { what: "QuickLink, front door, a browser's headers", server: raw, load: hotByBrowser },
+    rawUnseen: { what: 'the same with `VISITS=off`', server: rawUnseen, load: hotByBrowser },
     frontHttpBrowser: { what: "QuickLink, `FRONT_DOOR=http`, a browser's headers", server: http, load: hotByBrowser },
+    frontHttpUnseen: { what: 'the same with `VISITS=off`', server: httpUnseen, load: hotByBrowser },
     tier2: { what: `QuickLink, tier-2 hit, uniform over ${warmCount} codes`, server: raw, load: uniform(warmCount) },
     tier3: { what: `QuickLink, Redis off, uniform over ${linkCount} codes`, server: noRedis, load: uniform(linkCount) },
     scan: { what: 'QuickLink, distinct absent codes (404)', server: raw, load: { paths: { kind: 'distinct', prefix: 'no-' }, headers: [], status: 404 } },
@@ -111,7 +116,9 @@ export async function makeSubjects(arena: Arena, servers: Servers): Promise<Subj
 } // prettier-ignore
 
 /** In the order in which they are measured. */
-export const ownNames = ['net', 'http', 'raw', 'frontHttp', 'netBrowser', 'httpBrowser', 'rawBrowser', 'frontHttpBrowser', 'tier2', 'tier3', 'scan', 'create', 'two'] as const // prettier-ignore
+export const ownNames = ['net', 'http', 'raw', 'frontHttp', 'netBrowser', 'httpBrowser', 'rawBrowser', 'rawUnseen', 'frontHttpBrowser', 'frontHttpUnseen', 'tier2', 'tier3', 'scan', 'create', 'two'] as const // prettier-ignore
+/** What visits cost a hot link, by either door. */
+export const seenNames = ['rawBrowser', 'rawUnseen', 'frontHttpBrowser', 'frontHttpUnseen'] as const
 type OwnName = (typeof ownNames)[number]
 
 /** Each shape of request, as QuickLink is asked it and its floors are: no bare socket behind a proxy, which does not ask all that it is asked. */

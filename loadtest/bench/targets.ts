@@ -20,6 +20,8 @@ export function targets({ subjects, cutOffLookupsPerS, hotKeyReadsPerS, tier1Sha
     ['lookups of one hot link while Postgres is away', cutOffLookupsPerS, { unit: '/s', atMost: 10 }],
     ['tier-1 hit ÷ bare `node:http`, CPU per request', cpu('raw') / cpu('http'), { atMost: 0.7 }],
     ["the same with a browser's headers", cpu('rawBrowser') / cpu('httpBrowser'), { atMost: 0.55 }],
+    ['a hot link with visits ÷ `VISITS=off`, front door', cpu('rawBrowser') / cpu('rawUnseen'), { atMost: 1.15 }],
+    ['the same, `FRONT_DOOR=http`', cpu('frontHttpBrowser') / cpu('frontHttpUnseen'), { atMost: 1.15 }],
     ['`FRONT_DOOR=http` ÷ bare `node:http`', cpu('frontHttp') / cpu('http'), { atMost: 1.15 }],
     ['tier-1 hit ÷ raw `net` responder', cpu('raw') / cpu('net'), { atMost: 1.35 }],
     ['tier-2 hit ÷ bare `node:http`, CPU per request', cpu('tier2') / cpu('http'), { atMost: 3 }],

@@ -64,6 +64,7 @@ async function askForVisits({ appliance, load, note }: DrillContext): Promise<vo
 export const clicksPostgresAway: Drill = {
   name: 'clicks-postgres-away',
   claim: 'Postgres is killed while links are followed. Every link that a cache knows goes on, every click arrives afterwards, and each dimension of what is told of visits adds up to what came.',
+  isOfCounts: true,
   load: { rate: 300, groups: [hot, seen, { ...cold, may: [503] }] },
   ...killed('postgres', 12),
   during: [

@@ -51,6 +51,8 @@ export interface Drill {
   readonly settings?: Omit<Settings, 'sources'>
   /** A process that counts is killed, so its own account of clicks says nothing: the drill looks into Postgres instead. */
   readonly countsAnew?: boolean
+  /** It is about what is counted, and not about how fast: it is run on a machine that has other work, too. Times out of bounds are then a doubt. */
+  readonly isOfCounts?: boolean
   /** It needs the fault proxy between QuickLink and its dependencies. */
   readonly needsProxies?: boolean
   /** It starts the server again itself, so it can only be its own. */

@@ -60,6 +60,17 @@ test('failures count however late the load was, and so does a moment that never 
   expect(check(never, observed())).toMatchObject({ ok: false, measured: 'never' })
 })
 
+test('where the machine was busy before the fault, times out of bounds are a doubt, and counts are judged', () => {
+  const closes: Promised = { what: 'breaker closed', figure: () => 3000, unit: 'ms', atMost: 2000 }
+  const lost: Promised = { what: 'visits lost', figure: () => 7, atMost: 0 }
+  const drill = { during: [closes, lost], after: [] } as unknown as Drill
+  const { checks, doubts } = judge(drill, observed(), { isBusy: true })
+  expect(doubts).toHaveLength(1)
+  expect(doubts[0]).toContain('breaker closed: 3,000 ms')
+  expect(checks.filter(({ ok }) => !ok).map(({ claim }) => claim)).toEqual(['visits lost'])
+  expect(judge(drill, observed()).checks.filter(({ ok }) => !ok)).toHaveLength(2)
+})
+
 test('a 503 without Retry-After is a failure also where 503 is promised', () => {
   expect(observed({ status: 503 }, [503]).fault.failed).toBe(0)
   expect(observed({ status: 503, bare: true }, [503]).fault.failed).toBe(100)
@@ -75,7 +86,9 @@ test('a baseline that fails, is slow or incomplete says nothing about what comes
 const expecting: Drill = { during: [], after: [], alerts: ['QuickLinkRedisDown'], mayRing: ['QuickLinkDbFallbackHigh'] } as unknown as Drill // prettier-ignore
 const rung = (name: string, fromMs: number, toMs: number | undefined) => ({ name, severity: 'warning', fromMs, toMs })
 const brokenBy = (...all: ReturnType<typeof rung>[]) =>
-  judge(expecting, observed(), all).checks.flatMap(({ claim, measured, ok }) => (ok ? [] : [[claim, measured]]))
+  judge(expecting, observed(), { rung: all }).checks.flatMap(({ claim, measured, ok }) =>
+    ok ? [] : [[claim, measured]],
+  )
 
 test('what must ring rings and is over, its consequences may, and slow answers may always burn the budget', () => {
   const others = ['QuickLinkDbFallbackHigh', 'QuickLinkRedirectSloBurn'].map((name) => rung(name, 3000, undefined))
@@ -100,7 +113,7 @@ test('without a Prometheus, nothing is said of alerts', () => {
 
 test('less evidence is asked of a smaller load, but never none', () => {
   const seen: Promised = { what: 'seen', figure: () => 3, atLeast: 10, evidence: true }
-  const judged = (share?: number) => judge(drillThat(seen), observed(), undefined, share).checks.find(({ claim }) => claim === 'seen') // prettier-ignore
+  const judged = (share?: number) => judge(drillThat(seen), observed(), { evidence: share }).checks.find(({ claim }) => claim === 'seen') // prettier-ignore
   expect(judged()).toMatchObject({ ok: false, promised: '≥ 10' })
   expect(judged(0.3)).toMatchObject({ ok: true, promised: '≥ 3' })
   expect(judged(0.001)).toMatchObject({ promised: '≥ 1' })
