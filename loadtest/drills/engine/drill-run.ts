@@ -1,4 +1,4 @@
-// One run of a drill on a QuickLink that runs: baseline, fault, heal, after.
+// One run of a drill on a QuickLink that runs: baseline, fault, heal, after. Long because that is told in its order.
 import { setTimeout as pause } from 'node:timers/promises'
 import { loadBeside, type Check } from '../../report/report.ts'
 import { watchAlerts, type Alerts, type Ringing } from './alerts.ts'
@@ -102,12 +102,13 @@ export class DrillRun {
     const answers = context.load.answers.filter(({ dueMs }) => dueMs >= fromMs)
     const phase = new Phase(answers, { fromMs, toMs: clockMs() - 100, wrong: context.load.wrong, may: () => [] })
     const why = unsteady(phase, rate)
-    if (why.length > 0 && tries > 1 && phase.wrong + phase.failed === 0) {
+    const isFailing = phase.wrong + (this.#drill.isOfCounts === true ? 0 : phase.failed) > 0
+    if (why.length > 0 && tries > 1 && !isFailing) {
       this.#options.say(`Not steady yet: ${why.join('; ')}`)
       return this.#baseline(context, tries - 1)
     }
     const doubt = `Not steady before the fault: ${why.join('; ')}.`
-    this.#isBusy = why.length > 0 && this.#drill.isOfCounts === true && phase.wrong + phase.failed === 0
+    this.#isBusy = why.length > 0 && this.#drill.isOfCounts === true && !isFailing
     if (this.#isBusy) this.#options.say(`${doubt} What it counts is judged all the same.`)
     else if (why.length > 0 && !this.#options.anyhow) throw new Doubt(doubt)
     else if (why.length > 0) this.doubts.push(doubt)

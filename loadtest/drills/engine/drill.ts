@@ -34,6 +34,8 @@ export interface Promised extends Bounds {
   readonly figure: (observed: Observed) => number
   /** A latency: not held against QuickLink while the machine was too busy to send in time. */
   readonly latency?: boolean
+  /** How many were answered at all, which a machine with other work may be too busy for. */
+  readonly answers?: boolean
   /** Something must have happened, or nothing is proved: a smaller load or a shorter fault has to show less of it. */
   readonly evidence?: boolean
 }
@@ -51,7 +53,7 @@ export interface Drill {
   readonly settings?: Omit<Settings, 'sources'>
   /** A process that counts is killed, so its own account of clicks says nothing: the drill looks into Postgres instead. */
   readonly countsAnew?: boolean
-  /** It is about what is counted, and not about how fast: it is run on a machine that has other work, too. Times out of bounds are then a doubt. */
+  /** It is about what is counted, and not about how fast: it is run on a machine that has other work, too. Late answers are then a doubt. */
   readonly isOfCounts?: boolean
   /** It needs the fault proxy between QuickLink and its dependencies. */
   readonly needsProxies?: boolean

@@ -60,7 +60,7 @@ test('failures count however late the load was, and so does a moment that never 
   expect(check(never, observed())).toMatchObject({ ok: false, measured: 'never' })
 })
 
-test('where the machine was busy before the fault, times out of bounds are a doubt, and counts are judged', () => {
+test('where the machine was busy before the fault, late answers are a doubt, and counts are judged', () => {
   const closes: Promised = { what: 'breaker closed', figure: () => 3000, unit: 'ms', atMost: 2000 }
   const lost: Promised = { what: 'visits lost', figure: () => 7, atMost: 0 }
   const drill = { during: [closes, lost], after: [] } as unknown as Drill
@@ -69,6 +69,7 @@ test('where the machine was busy before the fault, times out of bounds are a dou
   expect(doubts[0]).toContain('breaker closed: 3,000 ms')
   expect(checks.filter(({ ok }) => !ok).map(({ claim }) => claim)).toEqual(['visits lost'])
   expect(judge(drill, observed()).checks.filter(({ ok }) => !ok)).toHaveLength(2)
+  expect(judge(drill, observed({ status: 503 }), { isBusy: true }).doubts).toHaveLength(3)
 })
 
 test('a 503 without Retry-After is a failure also where 503 is promised', () => {

@@ -19,7 +19,7 @@ export interface Judged {
  */
 const latenessBoundMs = 25
 
-/** `isBusy`: the machine had other work already before the fault, so no time that is out of bounds is held against QuickLink. */
+/** `isBusy`: the machine had other work already before the fault, so neither late answers nor a 503 instead are held against QuickLink. */
 export function judge(
   drill: Drill,
   observed: Observed,
@@ -39,7 +39,9 @@ export function judge(
     const check = checkOf(promised.what, promised.figure(observed), boundsOf(promised, evidence), 'never')
     const late =
       promised.latency === true && lateMs > latenessBoundMs ? `the load was sent ${short(lateMs)} ms late` : ''
-    const why = late || (isBusy && promised.unit === 'ms' ? 'it was not steady before the fault either' : '')
+    const why =
+      late ||
+      (isBusy && (promised.unit === 'ms' || promised.answers) ? 'it was not steady before the fault either' : '')
     if (!check.ok && why !== '')
       doubts.push(`${promised.what}: ${check.measured}, but ${why}: the machine is busy with something else.`)
     else checks.push(check)
