@@ -3009,7 +3009,7 @@ export interface operations {
   createLink: {
     parameters: {
       query?: {
-        /** @description With `return`, the newest plain link of the tenant to this URL is answered, if there is one, as it is: enabled, on this domain, with the tier's own end and hits, and nothing else that says when or where it leads. Two requests at the same moment may make two. */
+        /** @description With `return`, the newest plain link of the tenant to this URL is answered, if there is one, as it is: enabled, on this domain, with the tier's own end and hits, and nothing else that says when or where it leads. Of two such requests at the same moment one makes it. */
         onExisting?: 'return'
       }
       header?: {
@@ -3316,7 +3316,7 @@ export interface operations {
   createLinks: {
     parameters: {
       query?: {
-        /** @description With `return`, the newest plain link of the tenant to this URL is answered, if there is one, as it is: enabled, on this domain, with the tier's own end and hits, and nothing else that says when or where it leads. Two requests at the same moment may make two. */
+        /** @description With `return`, the newest plain link of the tenant to this URL is answered, if there is one, as it is: enabled, on this domain, with the tier's own end and hits, and nothing else that says when or where it leads. Of two such requests at the same moment one makes it. */
         onExisting?: 'return'
       }
       header?: {

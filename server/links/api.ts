@@ -30,7 +30,7 @@ import * as operations from './operations.ts'
 import { listLinks } from './list.ts'
 import type { Leash } from './search.ts'
 import { present, type LinkShown } from './shown.ts'
-import { findPlain, mustBePlain } from './reuse.ts'
+import { findPlain, IsThere, mustBePlain } from './reuse.ts'
 import { readLink, type LinkRow, type Scope } from './store.ts'
 import { deleteTag, keyOf, listTags, renameTag } from './tags.ts'
 
@@ -62,21 +62,21 @@ export function linkRoutes(deps: LinksApiDeps): Route[] {
       const { link, code, domain, password } = newLinkOf(deps, caller, terms, body, ownHosts(deps, request))
       // A fast hash of a password would undo the slow one.
       const key = idempotencyKey(request.get('Idempotency-Key'), password ? { ...body, password: true } : body)
-      if (query.onExisting !== undefined) {
+      const unlessThere = query.onExisting === undefined ? undefined : terms
+      const isThere = (row: LinkRow) => ({ status: 200, ...made(shown(row)) })
+      if (unlessThere) {
         mustBePlain(body)
+        // Who is answered so takes nothing of the hour's creates. The create looks again.
         const [there] = await findPlain(db, tenant, terms, [{ url: link.url, domain }])
-        if (there) return { status: 200, ...made(shown(there)) }
+        if (there) return isThere(there)
       }
-      const answer = await createLink(deps, {
-        link,
-        code,
-        domain,
-        password,
-        idempotencyKey: key,
-        by,
-        present: shown,
-      })
-      return made(answer)
+      const asked = { link, code, domain, password, unlessThere, idempotencyKey: key, by, present: shown }
+      try {
+        return made(await createLink(deps, asked))
+      } catch (error) {
+        if (error instanceof IsThere) return isThere(error.row)
+        throw error
+      }
     }),
     route(operations.list, async ({ caller, query: { limit, cursor, sort, ...asked } }) => {
       const { scope, ...filters } = filtersOf(asked, caller, names)

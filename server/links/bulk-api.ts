@@ -50,11 +50,14 @@ export function bulkRoutes(deps: LinksApiDeps): Route[] {
         const terms = await tierOf(deps, tenant)
         const asked = await readEach(deps, caller, terms, body.links, request, onExisting !== undefined)
         const key = idempotencyKey(request.get('Idempotency-Key'), { links: body.links.map(asAsked) })
-        const { toMake, whole } = onExisting === undefined ? makeAll(asked) : await reuse(deps.db, tenant, terms, asked)
+        const unlessThere = onExisting === undefined ? undefined : terms
+        // Who is answered so takes nothing of the hour's creates. Before they are made it is looked again.
+        const { toMake, whole } = unlessThere ? await reuse(deps.db, tenant, terms, asked) : makeAll(asked)
         const results = await createLinks(deps, {
           tenant,
           links: toMake,
           by,
+          unlessThere,
           idempotencyKey: key,
           present: (made) => whole(made).map(({ row, isThere }) => shownAs(isThere ? 200 : 201)(row)),
           shown,

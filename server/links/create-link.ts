@@ -24,6 +24,7 @@ import { announce, type WriteDeps } from './change-link.ts'
 import { claimKey, earlierAnswer, rememberAnswer, usedForAnother, type IdempotencyKey } from './idempotency.ts'
 import type { LinkShown } from './shown.ts'
 import type { Mint } from './shortcode.ts'
+import { mustBeNone, type PlainTerms } from './reuse.ts'
 import { drawCounter, insertCustom, insertGenerated, type LinkRow, type NewLink } from './store.ts'
 import { ensureTags, haveAll } from './tags.ts'
 
@@ -48,6 +49,8 @@ export interface CreateRequest {
   /** Where: a further domain's host, or null. */
   readonly domain: string | null
   readonly password?: string | undefined
+  /** onExisting=return: only if there is none on these terms. */
+  readonly unlessThere?: PlainTerms | undefined
   readonly idempotencyKey: IdempotencyKey | undefined
   /** For the audit log; undefined: whoever asks writes there himself. */
   readonly by: By | undefined
@@ -167,13 +170,14 @@ export async function minted<T>(
 async function insert(
   deps: WriteDeps,
   sql: Sql,
-  { link, code, domain, idempotencyKey, by, present }: CreateRequest,
+  { link, code, domain, unlessThere, idempotencyKey, by, present }: CreateRequest,
   { place, limit }: Admitted,
   minting: Minting,
 ): Promise<Created> {
   const { tenant } = link
   const draft = code === undefined ? await mintNext(sql, minting, domain) : undefined
   if (link.tags.length > 0) void ensureTags(sql, tenant, link.tags)
+  if (unlessThere) await mustBeNone(sql, tenant, unlessThere, { url: link.url, domain })
   // Asked at once, answered one after the other: each sees what those before have done. A refusal rolls all of it back.
   const [isOurs, lookAgain, mayUse, terms, counted, hasPlace, inserted, counter] = await Promise.all([
     idempotencyKey === undefined || claimKey(sql, tenant, idempotencyKey),

@@ -29,6 +29,7 @@ import {
   type Minting,
 } from './create-link.ts'
 import { claimKey, earlierAnswer, rememberAnswer, type IdempotencyKey } from './idempotency.ts'
+import { makeAll, reuseIn, type PlainTerms, type Reused } from './reuse.ts'
 import { drawCounters, inTheWay } from './store-many.ts'
 import { insertCustom, insertGenerated, type LinkRow } from './store.ts'
 import { eachOnce, ensureTags, haveAll, keysOf, knownTags } from './tags.ts'
@@ -40,9 +41,11 @@ export interface BulkCreate<Answer> {
   readonly tenant: string
   readonly links: readonly Asked[]
   readonly by: By
+  /** onExisting=return: only if there is none of them on these terms. */
+  readonly unlessThere: PlainTerms | undefined
   readonly idempotencyKey: IdempotencyKey | undefined
   /** What the caller is answered; kept with the idempotency key. */
-  readonly present: (results: readonly (LinkRow | QuickLinkError)[]) => Answer
+  readonly present: (results: readonly Reused[]) => Answer
   readonly shown: (row: LinkRow) => object
 }
 
@@ -136,13 +139,14 @@ async function withHashes(deps: WriteDeps, asked: readonly Asked[]): Promise<rea
 async function insertAll<Answer>(
   deps: WriteDeps,
   sql: Sql,
-  { tenant, links, by, idempotencyKey, present, shown }: BulkCreate<Answer>,
+  { tenant, links, by, unlessThere, idempotencyKey, present, shown }: BulkCreate<Answer>,
   place: Place,
   minting: Minting,
 ): Promise<Made<Answer>> {
   const open = links.filter((link) => !isRefused(link)) as NewAsked[]
   const tags = eachOnce(open.flatMap(({ link }) => link.tags))
   if (tags.length > 0) void ensureTags(sql, tenant, tags)
+  const { toMake, whole } = unlessThere ? await reuseIn(sql, tenant, unlessThere, links) : makeAll(links)
   const limit = linkLimit(deps.tiers, await deps.directory.get(tenant))
   const [isOurs, lookAgain, terms] = await Promise.all([
     idempotencyKey === undefined || claimKey(sql, tenant, idempotencyKey),
@@ -155,10 +159,10 @@ async function insertAll<Answer>(
   const limitNow = linkLimit(deps.tiers, terms)
   if (limitNow !== null && limit === null) await lockTenant(sql, tenant, true)
   const room = limitNow === null ? undefined : { used: (await recount(sql, tenant, null)) ?? 0, limit: limitNow }
-  const { chosen, replaced } = await choose(deps, sql, { tenant, links, tags }, room)
+  const { chosen, replaced } = await choose(deps, sql, { tenant, links: toMake, tags }, room)
   const results = await insertChosen(sql, chosen, minting)
   const rows = madeOf(results)
-  const answer = present(results)
+  const answer = present(whole(results.map((row) => ({ row, isThere: false }))))
   // Of a request that has made nothing, nothing is kept: it may be repeated as it is.
   if (rows.length === 0) throw new NothingMade({ answer, results, places: 0 })
   for (const row of rows) {

@@ -133,7 +133,7 @@ export const onExistingSchema = z.strictObject({
     .meta({
       description:
         'With `return`, the newest plain link of the tenant to this URL is answered, if there is one, as it is: enabled, on this domain, with ' +
-        "the tier's own end and hits, and nothing else that says when or where it leads. Two requests at the same moment may make two.",
+        "the tier's own end and hits, and nothing else that says when or where it leads. Of two such requests at the same moment one makes it.",
     }),
 })
 

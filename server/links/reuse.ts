@@ -24,7 +24,7 @@ export function mustBePlain(body: object): void {
 export async function findPlain(
   sql: Sql,
   tenant: string,
-  { lifeDays, monthlyHits }: Pick<Tier, 'lifeDays' | 'monthlyHits'>,
+  { lifeDays, monthlyHits }: PlainTerms,
   wanted: readonly Wanted[],
 ): Promise<(LinkRow | undefined)[]> {
   // Those that are alike are looked for once, however many they are: what is found of one has to be sorted.
@@ -47,11 +47,41 @@ export async function findPlain(
   return names.map((name) => found.get(name))
 }
 
-type Asked = NewAsked | QuickLinkError
-type Result = LinkRow | QuickLinkError
+export type PlainTerms = Pick<Tier, 'lifeDays' | 'monthlyHits'>
 
+const urlLock = 7_105_014
+
+/**
+ * In the transaction that is about to make them: until it ends, nobody else who would rather have a link that is there makes one to these URLs. Whoever
+ * makes links regardless waits for nothing. In one order, so that of two requests for many one waits for the other, and neither is a deadlock.
+ */
+const lockUrls = (sql: Sql, tenant: string, urls: readonly string[]): Promise<unknown> =>
+  sql.query(
+    `select pg_advisory_xact_lock(${urlLock}, lock) from (
+       select distinct hashtext($1 || ' ' || url) as lock from unnest($2::text[]) as url order by lock
+     ) as locks`,
+    [tenant, urls],
+  )
+
+export async function mustBeNone(sql: Sql, tenant: string, terms: PlainTerms, wanted: Wanted): Promise<void> {
+  void lockUrls(sql, tenant, [wanted.url])
+  const [row] = await findPlain(sql, tenant, terms, [wanted])
+  if (row) throw new IsThere(row)
+}
+
+/** Somebody has made such a link since it was looked for. */
+export class IsThere extends Error {
+  override readonly name = 'IsThere'
+  readonly row: LinkRow
+  constructor(row: LinkRow) {
+    super()
+    this.row = row
+  }
+}
+
+type Asked = NewAsked | QuickLinkError
 export interface Reused {
-  readonly row: Result
+  readonly row: LinkRow | QuickLinkError
   /** It was there, or an earlier one of the request is it. */
   readonly isThere: boolean
 }
@@ -59,21 +89,22 @@ export interface Reused {
 interface Plan {
   readonly toMake: readonly Asked[]
   /** What became of those, as results of all. */
-  readonly whole: (made: readonly Result[]) => Reused[]
+  readonly whole: (made: readonly Reused[]) => readonly Reused[]
 }
 
 export const makeAll = (asked: readonly Asked[]): Plan => ({
   toMake: asked,
-  whole: (made) => made.map((row) => ({ row, isThere: false })),
+  whole: (made) => made,
 })
 
+/** The same in the transaction that makes them. */
+export function reuseIn(sql: Sql, tenant: string, terms: PlainTerms, asked: readonly Asked[]): Promise<Plan> {
+  void lockUrls(sql, tenant, asked.flatMap((one) => (one instanceof QuickLinkError ? [] : one.link.url))) // prettier-ignore
+  return reuse(sql, tenant, terms, asked)
+}
+
 /** As so many calls one after the other: what is there is answered, and of several that are alike one is made. */
-export async function reuse(
-  sql: Sql,
-  tenant: string,
-  terms: Pick<Tier, 'lifeDays' | 'monthlyHits'>,
-  asked: readonly Asked[],
-): Promise<Plan> {
+export async function reuse(sql: Sql, tenant: string, terms: PlainTerms, asked: readonly Asked[]): Promise<Plan> {
   const readable = asked.filter((one): one is NewAsked => !(one instanceof QuickLinkError))
   const wanted = readable.map(({ link: { url }, domain }) => ({ url, domain }))
   const rows = await findPlain(sql, tenant, terms, wanted)
@@ -93,7 +124,9 @@ export async function reuse(
     toMake,
     whole: (made) =>
       plans.map((plan) =>
-        'row' in plan ? { row: plan.row, isThere: true } : { row: made[plan.place]!, isThere: plan.isThere },
+        'row' in plan
+          ? { row: plan.row, isThere: true }
+          : { row: made[plan.place]!.row, isThere: plan.isThere || made[plan.place]!.isThere },
       ),
   }
 }
