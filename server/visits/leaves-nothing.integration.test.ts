@@ -23,8 +23,9 @@ import { clicksIn, fromLine } from '../clicks/batch.ts'
 
 const address = '203.0.113.77'
 const addresses = [address, '2001:db8:77:7::1', '2001:db8:77:7']
-const agents = ['Chrome/126.0.4242.77', 'a-name-of-no-browser/7.7']
-const browser = `Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) ${agents[0]} Safari/537.36`
+/** A part that is in no name of a browser, whole or cut. */
+const agents = ['.4242.77', 'a-name-of-no-browser']
+const browser = `Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0${agents[0]} Safari/537.36`
 const secrets = [...addresses, ...agents]
 /** What may be kept of it. */
 const kept = 'Chrome 126'

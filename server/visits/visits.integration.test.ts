@@ -287,8 +287,8 @@ describe('visits of a process', () => {
 })
 
 describe('both doors', () => {
-  const secret = { address: '203.0.113.77', agent: 'Chrome/126.0.4242.77' }
-  const browser = `Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) ${secret.agent} Safari/537.36` // prettier-ignore
+  const secret = { address: '203.0.113.77', agent: '.4242.77' }
+  const browser = `Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0${secret.agent} Safari/537.36` // prettier-ignore
 
   afterEach(() => void vi.restoreAllMocks())
 
