@@ -40,7 +40,11 @@ export function openShared(
 interface CoherenceDeps {
   readonly truth: Truth
   /** Tier 1. */
-  readonly local: LocalCopies & { learn(code: Code, known: Known, vouched: boolean): void; codes(): Code[] }
+  readonly local: LocalCopies & {
+    learn(code: Code, known: Known, vouched: boolean): void
+    expire(code: Code): void
+    codes(): Code[]
+  }
   readonly vouching: Vouching
   /** Undefined: there is no Redis, and passes keep tier 1 true all the same. */
   readonly shared: Shared | undefined

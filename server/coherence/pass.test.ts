@@ -34,7 +34,7 @@ function start(time: VirtualTime) {
     const trust = new Trust(800, nowMs)
     const prepare = told.onGoneBack
     const freshener = createFreshener({ ...told, cache, trust, onWipe: nothing, prepare })
-    const local = { amend: () => false, expire: nothing, expireAll: nothing, clear: nothing }
+    const local = { amend: () => false, outdate: nothing, expireAll: nothing, clear: nothing }
     const pass = createPass({ ...told, local, freshener, onFailure: nothing, onDomains: told.onGoneBack })
     const relay = startRelay({ pass, intervalMs: 200, gapMs: 20, onFailure: nothing })
     return { ...told, cache, trust, relay }

@@ -18,8 +18,8 @@ import type { Vouching } from './vouching.ts'
 export interface LocalCopies {
   /** Newer news of a code that may be held; never takes the place of anything newer. True: it was news. */
   amend(code: Code, known: Known, vouched?: boolean): boolean
-  /** What is held of it has changed. */
-  expire(code: Code): void
+  /** It has changed, and into what is not known: what is held leads to what was before. */
+  outdate(code: Code): void
   /** Anything that is held may have changed. */
   expireAll(): void
   /** Nothing remembered can be compared with this database. */
@@ -78,7 +78,7 @@ export function createPass(deps: PassDeps) {
   const tell = ({ changes, forget, next }: Changes): boolean => {
     if (next.to !== undefined) local.expireAll()
     for (const { code, known, ageS } of changes) if (local.amend(code, known)) deps.onApplied(ageS)
-    for (const code of forget) local.expire(code)
+    for (const code of forget) local.outdate(code)
     return next.to !== undefined || changes.length + forget.length > 0
   }
 

@@ -141,6 +141,18 @@ describe('a link that passes vouch for', () => {
     expect(changed.resolver.local(code)).toBeUndefined()
   })
 
+  it('is not led to any more when a pass says that it has changed, although nobody can say into what', async () => {
+    const changed = start()
+    await changed.visit(0)
+    changed.world.truth = 'unknown'
+    changed.tier1.outdate(code)
+    // Somebody had asked before that.
+    changed.tier1.remember(code, link(1), 0, true)
+    expect(await changed.visit(200)).toBeUndefined()
+    changed.world.truth = link(1)
+    expect(await changed.visit(400)).toEqual(link(1))
+  })
+
   it('is not one that was asked for before a pass and came after it', async () => {
     const late = start()
     late.world.meanwhile = late.pass

@@ -16,6 +16,8 @@ export interface Copy {
   freshUntilMs: number
   /** Whatever changes will be told by a pass. */
   vouched: boolean
+  /** A pass has said that it changed, and not into what: it stands in for nobody, and only keeps older news out. */
+  outdated: boolean
   /** When the ladder was last asked for it. */
   askedMs: number
   /** The answer that it makes; made by the first hit, never for a copy that nobody asks for again. */
@@ -28,6 +30,7 @@ export const copyOf = (known: Known): Copy => ({
   storedMs: -Infinity,
   freshUntilMs: -Infinity,
   vouched: false,
+  outdated: false,
   askedMs: -Infinity,
   prepared: undefined,
 })
@@ -71,12 +74,17 @@ export function createTier1(options: Tier1Options) {
     copy.storedMs = copy.askedMs = nowMs()
     copy.freshUntilMs = copy.storedMs + freshMs
     copy.vouched ||= vouched && isLink(known)
+    copy.outdated = false
     return copy
   }
 
   /** When it was last known to be right: the last pass that vouched for it knew. */
   const knownMs = ({ vouched, storedMs }: Copy): number =>
     vouched ? Math.max(storedMs, vouching.untilMs - trustMs) : storedMs
+
+  /** What is held is newer than that, or is known to be over and that is no newer. */
+  const isPast = (known: Known, copy: Copy): boolean =>
+    copy.outdated ? !isOlder(copy.known, known) : isOlder(known, copy.known)
 
   const expire = (copy: Copy): void => {
     copy.freshUntilMs = -Infinity
@@ -106,12 +114,12 @@ export function createTier1(options: Tier1Options) {
     remember(code: Code, known: Known, askedMs: number, vouched: boolean): Copy {
       const copy = held(code)
       const maybeOlder = copy !== undefined && askedMs <= copy.storedMs
-      return maybeOlder && isOlder(known, copy.known) ? copy : keepOrConfirm(code, known, vouched)
+      return maybeOlder && isPast(known, copy) ? copy : keepOrConfirm(code, known, vouched)
     },
-    /** A newer version than that is held. */
+    /** A newer version than that is known, or known to be. */
     hasNewer(code: Code, known: Known): boolean {
       const copy = held(code)
-      return copy !== undefined && isOlder(known, copy.known)
+      return copy !== undefined && isPast(known, copy)
     },
     /** News of a change that this process made. */
     learn(code: Code, known: Known, vouched: boolean): void {
@@ -124,7 +132,15 @@ export function createTier1(options: Tier1Options) {
       if (copy === undefined || isOlder(known, copy.known)) return false
       return keepOrConfirm(code, known, vouched) !== copy
     },
-    /** Somebody changed it: ask again. */
+    /** It has changed: nobody is led to what was before, not even while nobody can say what it is now. */
+    outdate(code: Code): void {
+      const copy = held(code)
+      if (copy === undefined) return
+      expire(copy)
+      copy.outdated = true
+      copy.storedMs = nowMs()
+    },
+    /** Somebody says that it has changed: ask again. */
     expire(code: Code): void {
       const copy = held(code)
       if (copy !== undefined) expire(copy)
@@ -135,8 +151,9 @@ export function createTier1(options: Tier1Options) {
     /** While Postgres cannot answer: what was known, or what an untrusted Redis says. Kept for one life, as old as it is. */
     fallBack(code: Code, behind: Answer): Copy | undefined {
       const copy = held(code)
-      const old = copy !== undefined && nowMs() - knownMs(copy) < staleMaxMs ? copy : undefined
-      if (behind !== 'unknown') {
+      const isOutdated = copy?.outdated === true
+      const old = !isOutdated && copy !== undefined && nowMs() - knownMs(copy) < staleMaxMs ? copy : undefined
+      if (behind !== 'unknown' && !(isOutdated && isPast(behind, copy))) {
         const isNews = old === undefined || !(isOlder(behind, old.known) || agree(behind, old.known))
         if (isNews) return keep(code, behind, false, old?.storedMs ?? -Infinity)
       }
