@@ -2,7 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { envName, fileSettings, settings } from '../server/config.ts'
 import { limits as bounds } from '../server/limits.ts'
-import { connectionsPerWorker, poolSizes } from '../server/connections/databases.ts'
+import { connectionsPerWorker, nearPoolSizes, poolSizes } from '../server/connections/databases.ts'
 import { createMetrics } from '../server/telemetry/metrics.ts'
 
 const environment = Object.entries<{ fallback: string | undefined; why: string }>(settings).map(
@@ -41,6 +41,11 @@ ${environment.join('\n')}
 | of | connections |
 |---|---|
 | each worker (\`WORKERS\`) | ${connectionsPerWorker}: ${Object.entries(poolSizes)
+  .map(([name, size]) => `${size} ${name}`)
+  .join(', ')} |
+| each worker, to a standby (\`DATABASE_READ_URL\`) | ${Object.values(nearPoolSizes).reduce((sum, size) => sum + size)}: ${Object.entries(
+  nearPoolSizes,
+)
   .map(([name, size]) => `${size} ${name}`)
   .join(', ')} |
 | each worker, while it works on an import | 1 more |

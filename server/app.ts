@@ -10,10 +10,12 @@ import { preparation } from './boot.ts'
 import { openClicks, openPopularity, openWarmer } from './clicks/open.ts'
 import { cacheRoutes } from './coherence/api.ts'
 import { openShared, startCoherence } from './coherence/open.ts'
+import { openStandby } from './coherence/open-standby.ts'
 import { createTruth } from './coherence/truth.ts'
 import { Vouching } from './coherence/vouching.ts'
 import { changeSeen, type Config } from './config.ts'
 import { askRedis } from './connections/ask-redis.ts'
+import { nearest } from './connections/nearest.ts'
 import { openConnections } from './connections/open.ts'
 import { createConsole } from './console/console.ts'
 import { openDomains } from './domains/open.ts'
@@ -64,6 +66,9 @@ async function compose(ground: Ground): Promise<Omit<App, 'close'>> {
 
   // What is known of links, here and in Redis, and what keeps it true.
   const truth = createTruth(databases.redirects, databases.passes)
+  const clock = new DatabaseClock()
+  const nowMs = (): number => clock.nowMs()
+  const standby = openStandby(ground, { databases, truth, clockMs: nowMs })
   const vouching = new Vouching(changeSeen(config).behindMs)
   const tier1 = openTier1(ground, vouching)
   const shared = sharedWith(ground, connections, { truth, tier1 })
@@ -78,7 +83,8 @@ async function compose(ground: Ground): Promise<Omit<App, 'close'>> {
   })
   const { names } = domains
   const announcer = startCoherence(ground, {
-    truth,
+    truth: standby?.inNeed ?? truth,
+    news: standby?.news,
     local: tier1,
     vouching,
     shared,
@@ -91,11 +97,9 @@ async function compose(ground: Ground): Promise<Omit<App, 'close'>> {
     onWipe: () => shared?.warmer.soon(),
     onGoneBack: async (identity) => (await minting).prepare(identity),
   })
-  const resolver = openLadder(ground, { tier1, truth, vouching, shared, breakers })
+  const resolver = openLadder(ground, { tier1, truth, standby, vouching, shared, breakers })
 
   // What is counted, and what is allowed.
-  const clock = new DatabaseClock()
-  const nowMs = (): number => clock.nowMs()
   const visits = openVisits(ground, databases.clicks)
   const clicks = openClicks(ground, { sql: databases.clicks, nowMs, visits, popularity: shared?.popularity })
   const counters = shared?.hitCounters
@@ -118,9 +122,11 @@ async function compose(ground: Ground): Promise<Omit<App, 'close'>> {
     // A Redis that does not answer holds nobody up; one that answers and is behind does.
     const isFresh = (): boolean =>
       performance.now() < vouching.untilMs && (shared?.cache.ready !== true || shared.trusted())
+    const figures = nearest(sql, databases.near?.figures, () => standby?.state.isFit === true)
     const ofLinks = {
       ...tenants.admission,
       db: sql,
+      figures,
       preparation,
       announcer,
       hasher,
@@ -140,7 +146,7 @@ async function compose(ground: Ground): Promise<Omit<App, 'close'>> {
       ...memberRoutes({ sql, makeLink: sessions.makeLink, onTooMany }),
       ...domains.routes,
       ...auditRoutes({ sql, names, cursors }),
-      ...statsRoutes({ db: sql, names, terms: config, exportTurns }),
+      ...statsRoutes({ db: sql, figures, names, terms: config, exportTurns }),
       ...cacheRoutes({ sql, truth, announcer, names, peek: tier1.peek, shared, config }),
       ...systemRoutes({ config, ask: ground.askSystem }),
     ]
@@ -167,6 +173,7 @@ async function compose(ground: Ground): Promise<Omit<App, 'close'>> {
         ? { breaker: breakers.redis.state, ready: shared.cache.ready, trusted: shared.trusted() }
         : { tier: 'off' },
       postgres: { breaker: breakers.postgres.state, pools: databases.counts() },
+      ...(standby ? { replica: { lagS: standby.state.lagS(), fit: standby.state.isFit } } : {}),
       tier1: { entries: tier1.size },
       flights: resolver.flights,
       domains: Object.fromEntries(Object.entries(sites.proofs()).map(([host, proof]) => [names.baseOf(host), proof])),

@@ -110,6 +110,12 @@ export const settings = {
     undefined,
     'past a pooler, or as another role: for migrations and indexes; without it DATABASE_URL',
   ),
+  databaseReadUrl: url(
+    ['postgres:', 'postgresql:'],
+    undefined,
+    'a standby near by: for lookups and for figures; without it DATABASE_URL',
+  ),
+  replicaLagMaxS: whole(5, 1, 3600, 'how far behind a standby may be; beyond it the primary is asked'),
   redisUrl: url(['redis:', 'rediss:', 'unix:'], undefined, 'the shared cache; without it the Redis tier is off'),
   redisCaFile: text(
     undefined,
@@ -225,7 +231,7 @@ type ValueOf<K extends keyof Settings> = z.output<Settings[K]['schema']>
 /** Settings that may stay unset; `loadConfig` fills the others that have no fallback from what is known. */
 type Optional =
   | 'rootUrl' | 'grafanaUrl' | 'runbookUrl' | 'redisUrl' | 'redisSentinels' | 'redisSentinelName' | 'redisPassword' | 'ownerKey' | 'codeSalt' | 'geoipFile' | 'logFile'
-  | 'databaseDirectUrl' | 'redisCaFile'
+  | 'databaseDirectUrl' | 'databaseReadUrl' | 'redisCaFile'
   | 'oidcIssuer' | 'oidcClientId' | 'oidcClientSecret' | 'oidcRoles' // prettier-ignore
 
 export type Config = { readonly [K in Exclude<keyof Settings, Optional>]: ValueOf<K> } & {
@@ -234,7 +240,7 @@ export type Config = { readonly [K in Exclude<keyof Settings, Optional>]: ValueO
 
 /** In no log, and nowhere shown or kept by the commands. A URL has a password in it. */
 export const secretSettings = [
-  'ownerKey', 'codeSalt', 'databaseUrl', 'databaseDirectUrl', 'redisUrl', 'redisPassword', 'oidcClientSecret',
+  'ownerKey', 'codeSalt', 'databaseUrl', 'databaseDirectUrl', 'databaseReadUrl', 'redisUrl', 'redisPassword', 'oidcClientSecret',
 ] as const // prettier-ignore
 
 /** May also be given as NAME_FILE, so that a secret need not stand in the environment. */
@@ -266,7 +272,7 @@ function filesIn(env: NodeJS.ProcessEnv): Files {
 /** A setting as its file says it now: what is secret may be exchanged. As it was before where that cannot be used at the moment. */
 export function again<T extends string | undefined>(
   { files }: Partial<Pick<Config, 'files'>>,
-  key: 'databaseUrl' | 'databaseDirectUrl' | 'redisUrl' | 'redisPassword',
+  key: 'databaseUrl' | 'databaseDirectUrl' | 'databaseReadUrl' | 'redisUrl' | 'redisPassword',
   before: T,
 ): T | string {
   const file = files?.[key]
@@ -338,7 +344,7 @@ function refuseContradictions(config: Config): void {
   ] // prettier-ignore
   for (const [broken, sentence] of rules) if (broken) throw new ConfigError(sentence)
   if (config.redisCaFile) readFile('REDIS_CA_FILE', config.redisCaFile)
-  for (const key of ['databaseUrl', 'databaseDirectUrl'] as const) {
+  for (const key of ['databaseUrl', 'databaseDirectUrl', 'databaseReadUrl'] as const) {
     const given = new URL(config[key] ?? config.databaseUrl).searchParams
     for (const part of ['sslrootcert', 'sslcert', 'sslkey']) {
       const file = given.get(part)

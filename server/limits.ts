@@ -170,6 +170,10 @@ export const limits = {
   passYieldMs: 100,
   /** Times that a pass finds its cursor moved, or gone, before it leaves the rest to the next one. */
   passLost: 8,
+  /** Milliseconds between two heartbeats for standbys. */
+  beatMs: 200,
+  /** Codes of which is remembered since when they have changed, per process with a standby. */
+  newsMost: 10_000,
   /** Milliseconds for one step of a pass. */
   passStepMs: 400,
   /** Milliseconds between passes that nudges start: at most this often, however much is written. */

@@ -13,6 +13,7 @@ import { type FaultProxy, startFaultProxy } from '../loadtest/faults/fault-proxy
 import { waitFor } from '../embedded/wait.ts'
 import { makeDatabase, redisDatabases } from './global-setup.ts'
 import { startPgBouncer } from './pgbouncer.ts'
+import { startStandby } from '../embedded/standby.ts'
 import {
   type LocalPostgresOptions,
   type LocalRedisOptions,
@@ -144,6 +145,21 @@ export async function startPostgresServer(options: PostgresServerOptions = {}): 
   if (copied) await anotherEpoch(url)
   else await makeDatabase(server.url, rolePassword)
   return Object.create(server, { url: { value: url, enumerable: true } }) as LocalServer
+}
+
+/** A standby of a Postgres that `startPostgresServer` gave, streaming from it; its URL is of the same role and database. */
+export async function startStandbyOf(primary: LocalServer): Promise<LocalServer> {
+  const { runDir } = inject('services')
+  const superuser = Object.getPrototypeOf(primary) as LocalServer
+  const dir = join(runDir, 'postgres', randomName())
+  const standby = await startStandby({ superuser, dir, runDir })
+  releases.push(async () => {
+    await standby.kill()
+    removeDir(dir)
+  })
+  return Object.create(standby, {
+    url: { value: Object.assign(new URL(primary.url), { port: standby.port }).href, enumerable: true },
+  }) as LocalServer
 }
 
 /** A primary, its replica and three Sentinels of the test's own. */

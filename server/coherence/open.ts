@@ -7,6 +7,7 @@ import { parseCodeAt, type Code, type Known } from '../link.ts'
 import { announceLocally, createAnnouncer, type Announcer } from './announce.ts'
 import { startChecker } from './checker.ts'
 import { createFreshener } from './freshen.ts'
+import type { News } from './news.ts'
 import { createPass, type LocalCopies } from './pass.ts'
 import { startRelay } from './relay.ts'
 import { nudgeChannel, singleKeys, type Keys } from '../redis-keys.ts'
@@ -46,6 +47,7 @@ interface CoherenceDeps {
     codes(): Code[]
   }
   readonly vouching: Vouching
+  readonly news: News | undefined
   /** Undefined: there is no Redis, and passes keep tier 1 true all the same. */
   readonly shared: Shared | undefined
   readonly breaker: Breaker

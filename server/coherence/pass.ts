@@ -12,6 +12,7 @@ import { withDeadline } from '../connections/deadline.ts'
 import type { Code, Known } from '../link.ts'
 import { compareSnapshots, endOf, goneBack, unusable, type Cursor } from './cursor.ts'
 import type { Answered, Freshener } from './freshen.ts'
+import type { News } from './news.ts'
 import type { Changes, Truth } from './truth.ts'
 import type { Vouching } from './vouching.ts'
 
@@ -30,6 +31,8 @@ interface PassDeps {
   readonly truth: Truth
   readonly local: LocalCopies
   readonly vouching: Vouching
+  /** Undefined: there is no standby whose answers are measured by it. */
+  readonly news?: News | undefined
   /** Undefined: there is no Redis. */
   readonly freshener: Freshener | undefined
   readonly nowMs: () => number
@@ -45,7 +48,7 @@ interface PassDeps {
 export type Pass = ReturnType<typeof createPass>
 
 export function createPass(deps: PassDeps) {
-  const { truth, local, vouching, freshener } = deps
+  const { truth, local, vouching, news, freshener } = deps
   let mine: Cursor | null = null
   let freshening: Promise<void> | undefined
   let waiting: { readonly answer: Answered | undefined } | undefined
@@ -92,6 +95,7 @@ export function createPass(deps: PassDeps) {
     if (why === goneBack) {
       local.clear()
       vouching.interrupted()
+      news?.forget()
       freshener?.distrust()
       await deps.onGoneBack(now.identity)
       mine = null
@@ -104,6 +108,8 @@ export function createPass(deps: PassDeps) {
     // What was remembered before the first pass, or could not be followed for so long, is asked for anew.
     else if (mine === null || mine.identity === now.identity) local.expireAll()
     else local.clear()
+    const isFollowed = mine !== null && why === undefined && found.next.to === undefined
+    news?.heard(now, isFollowed ? [...found.changes.map(({ code }) => code), ...found.forget] : 'anything')
     const isWhole = since !== null && why === undefined && found.next.to === undefined
     mine = now
     vouching.answered(beganMs, hasNews)

@@ -3,6 +3,7 @@ import { absent, type Code, type Known } from '../link.ts'
 import type { Sql } from '../connections/postgres.ts'
 import { limits } from '../limits.ts'
 import type { Cursor } from './cursor.ts'
+import type { AsOf } from './news.ts'
 import { leadIn } from './stored-rules.ts'
 
 export interface Change {
@@ -75,12 +76,8 @@ const lastId = '9223372036854775807'
 // primary key, each one index probe: what a transaction wrote that ended between them, and all after the first one's
 // end, save what still runs. A filter by pg_visible_in_snapshot would be shorter, and read the outbox again and again:
 // from its beginning, or from the oldest transaction that somebody left open.
-const changesSql = `
-with now as materialized (
-  select pg_current_snapshot() as snapshot, coalesce($2::pg_snapshot, pg_current_snapshot()) as target,
-         ql_identity() || '/' || ql_announcing() as identity, (select last_value from link_version_seq) as version,
-         (select epoch || '/' || domains_version from ql_meta) as domains, floor(extract(epoch from clock_timestamp())) as at
-),
+const changesSql = (now: string): string => `
+with now as materialized (${now}),
 edges as (
   select pg_snapshot_xmax($1::pg_snapshot) as xid, 0::bigint as id
   union all
@@ -118,6 +115,21 @@ from now, (
   select json_agg(o.code) as codes from many, changed o where many.so
 ) forget`
 
+const domains = `(select epoch || '/' || domains_version from ql_meta) as domains`
+
+const onPrimary = `
+  select pg_current_snapshot() as snapshot, coalesce($2::pg_snapshot, pg_current_snapshot()) as target,
+         ql_identity() || '/' || ql_announcing() as identity, (select last_value from link_version_seq) as version,
+         ${domains}, floor(extract(epoch from clock_timestamp())) as at`
+
+// A standby's own snapshot leaves out what runs on the primary, and a sequence stands ahead there: what the heartbeat says was true.
+const onStandby = `
+  select snapshot, coalesce($2::pg_snapshot, snapshot) as target, identity, version, ${domains}, extract(epoch from at) as at
+  from ql_beat where only_row`
+
+const primarySql = changesSql(onPrimary)
+const standbySql = changesSql(onStandby)
+
 type ChangeRow = LinkRow & { changed: string; drawn: number; age: number }
 
 interface ChangesRow {
@@ -141,29 +153,81 @@ export function createTruth(read: Sql, passes: Sql): Truth {
         [codes],
         'ql-read-links',
       )
-      const byCode = new Map(rows.map((row) => [row.code, toKnown(row)]))
-      return codes.map((code) => byCode.get(code) ?? absent(0))
+      return inOrder(codes, rows)
     },
+    changesSince: changes(passes, primarySql, 'ql-changes-since'),
+  }
+}
 
-    async changesSince(cursor) {
-      const [row] = await passes.query<ChangesRow>(
-        changesSql,
-        [cursor?.snapshot ?? null, cursor?.to ?? null, cursor?.after?.[0] ?? '0', cursor?.after?.[1] ?? 0],
-        'ql-changes-since',
+/** A standby's heartbeat, as it has arrived there. */
+export interface Beat {
+  readonly n: number
+  /** By the primary's clock, in seconds. */
+  readonly atS: number
+}
+
+/** What is asked of a standby. */
+export interface NearTruth {
+  read(codes: readonly Code[]): Promise<{ readonly knowns: readonly Known[]; readonly asOf: AsOf }>
+  /** Up to the heartbeat. `atS` in what it answers is that of the heartbeat. */
+  changesSince: Truth['changesSince']
+  beat(): Promise<Beat>
+}
+
+const beatColumns = `b.n, extract(epoch from b.at)::float8 as "atS"`
+
+export function createNearTruth(read: Sql, passes: Sql): NearTruth {
+  return {
+    async read(codes) {
+      // One statement is one state of one server, whoever else stands behind this address.
+      const rows = await read.query<LinkRow & AsOf>(
+        `select b.identity, b.snapshot::text, ${columns} from ql_beat b left join links l on l.code = any($1) where b.only_row`,
+        [codes],
+        'ql-read-links-near',
       )
-      if (!row) throw new Error('ql_meta is empty')
-      const { identity, version, domains, at: atS, rows, codes: forget, last } = row
-      // No pass succeeds, so no Redis is trusted, until they are on again; then it is another identity.
-      if (identity === null) throw new Error('a trigger of links is switched off: changes are not announced')
-      const target = cursor?.to ?? row.snapshot
-      const next: Cursor =
-        row.more && cursor !== null && last !== null
-          ? { identity, version, snapshot: cursor.snapshot, to: target, after: last, atS }
-          : { identity, version, snapshot: target, atS }
-      return { next, changes: rows.map(toChange), forget, ahead: row.ahead === true, domains }
+      const [{ identity, snapshot } = noBeat] = rows
+      if (!identity || !snapshot) throw new Error('the standby has no heartbeat')
+      return { knowns: inOrder(codes, rows), asOf: { identity, snapshot } }
+    },
+    changesSince: changes(passes, standbySql, 'ql-changes-since-near'),
+    async beat() {
+      const [beat] = await passes.query<Beat>(
+        `select ${beatColumns} from ql_beat b where b.only_row`,
+        [],
+        'ql-beat-near',
+      )
+      if (!beat) throw new Error('ql_beat is empty')
+      return beat
     },
   }
 }
+
+const noBeat = { identity: null, snapshot: null }
+
+function inOrder(codes: readonly Code[], rows: readonly LinkRow[]): Known[] {
+  const byCode = new Map(rows.map((row) => [row.code, row.code === null ? absent(0) : toKnown(row)]))
+  return codes.map((code) => byCode.get(code) ?? absent(0))
+}
+
+const changes =
+  (passes: Sql, sql: string, name: string): Truth['changesSince'] =>
+  async (cursor) => {
+    const [row] = await passes.query<ChangesRow>(
+      sql,
+      [cursor?.snapshot ?? null, cursor?.to ?? null, cursor?.after?.[0] ?? '0', cursor?.after?.[1] ?? 0],
+      name,
+    )
+    if (!row) throw new Error('ql_meta is empty')
+    const { identity, version, domains, at: atS, rows, codes: forget, last } = row
+    // No pass succeeds, so no Redis is trusted, until they are on again; then it is another identity.
+    if (identity === null) throw new Error('a trigger of links is switched off: changes are not announced')
+    const target = cursor?.to ?? row.snapshot
+    const next: Cursor =
+      row.more && cursor !== null && last !== null
+        ? { identity, version, snapshot: cursor.snapshot, to: target, after: last, atS }
+        : { identity, version, snapshot: target, atS }
+    return { next, changes: rows.map(toChange), forget, ahead: row.ahead === true, domains }
+  }
 
 // A row that is gone was deleted by hand; its outbox row carries the last version it had.
 const toChange = (row: ChangeRow): Change => ({

@@ -2,8 +2,9 @@
 // of them the passes.
 import type { Config } from '../config.ts'
 import { limits } from '../limits.ts'
+import type { DatabaseTarget } from './parameters.ts'
 import { openPostgres, type PoolCounts, type Postgres } from './postgres.ts'
-import { database } from './target.ts'
+import { database, nearDatabase } from './target.ts'
 
 /** Of a worker: 11. With 8 of them and the primary's 3 (health, upkeep, boot) 91; Postgres' default leaves 97 to us: 4 of them to exports. */
 export const poolSizes = {
@@ -20,18 +21,27 @@ export const connectionsPerWorker = Object.values<number>(poolSizes).reduce((sum
 
 export type Databases = ReturnType<typeof openDatabases>
 
+/** To a standby near by, of a worker. Figures are asked for now and then. */
+export const nearPoolSizes = { redirects: limits.dbRedirectConnections, figures: 2, passes: 1 } satisfies Record<
+  string,
+  number
+>
+
 export function openDatabases(config: Config, onError: (error: Error) => void) {
-  const open = (name: keyof typeof poolSizes, queryMs: number, onlyIndexes = false): Postgres =>
-    openPostgres({
-      ...database(config),
-      name: `quicklink-${name}`,
-      maxConnections: poolSizes[name],
-      // Whoever may wait longer for an answer may wait as long for a connection.
-      connectMs: Math.max(limits.dbConnectMs, queryMs),
-      queryMs,
-      onlyIndexes,
-      onError,
-    })
+  const opener =
+    <Name extends string>(target: DatabaseTarget, sizes: Record<Name, number>, server: string) =>
+    (name: Name, queryMs: number, onlyIndexes = false): Postgres =>
+      openPostgres({
+        ...target,
+        name: `${server}-${name}`,
+        maxConnections: sizes[name],
+        // Whoever may wait longer for an answer may wait as long for a connection.
+        connectMs: Math.max(limits.dbConnectMs, queryMs),
+        queryMs,
+        onlyIndexes,
+        onError,
+      })
+  const open = opener(database(config), poolSizes, 'quicklink')
   const pools = {
     redirects: open('redirects', config.dbTimeoutMs, true),
     api: open('api', config.apiDbTimeoutMs),
@@ -39,16 +49,29 @@ export function openDatabases(config: Config, onError: (error: Error) => void) {
     clicks: open('clicks', config.apiDbTimeoutMs),
     passes: open('passes', limits.passStepMs, true),
   }
+  const openNear = (url: string) => {
+    const open = opener(nearDatabase(config, url), nearPoolSizes, 'quicklink-near')
+    return {
+      redirects: open('redirects', config.dbTimeoutMs, true),
+      figures: open('figures', config.apiDbTimeoutMs),
+      passes: open('passes', limits.passStepMs / 2, true),
+    }
+  }
+  const near = config.databaseReadUrl === undefined ? undefined : openNear(config.databaseReadUrl)
+  const all = [...Object.values(pools), ...Object.values(near ?? {})]
   // Open before they are needed: a lookup that has to connect first is late.
-  for (let n = 0; n < poolSizes.redirects; n++) pools.redirects.query('select 1').catch(() => undefined)
+  for (const redirects of [pools.redirects, near?.redirects])
+    for (let n = 0; n < poolSizes.redirects; n++) redirects?.query('select 1').catch(() => undefined)
   return {
     ...pools,
+    /** Undefined: there is no standby. */
+    near,
     counts: (): PoolCounts =>
-      Object.values(pools)
+      all
         .map((pool) => pool.counts())
         .reduce((a, b) => ({ active: a.active + b.active, idle: a.idle + b.idle, waiting: a.waiting + b.waiting })),
     async close(): Promise<void> {
-      await Promise.all(Object.values(pools).map((pool) => pool.close()))
+      await Promise.all(all.map((pool) => pool.close()))
     },
   }
 }

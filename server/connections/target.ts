@@ -18,6 +18,13 @@ export function directDatabase(config: DatabaseConfig): DatabaseTarget {
   return { url: () => again(config, 'databaseDirectUrl', databaseDirectUrl), setting: 'DATABASE_DIRECT_URL' }
 }
 
+/** For what may be read from a standby; behind a pooler, if the primary is. */
+export const nearDatabase = (config: DatabaseConfig, databaseReadUrl: string): DatabaseTarget => ({
+  url: () => again(config, 'databaseReadUrl', databaseReadUrl),
+  pooled: database(config).pooled ?? false,
+  setting: 'DATABASE_READ_URL',
+})
+
 function placeOf(url: string): string {
   const { hostname, port, searchParams } = new URL(url)
   return `${searchParams.get('host') ?? hostname}:${searchParams.get('port') ?? (port || '5432')}`

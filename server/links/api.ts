@@ -27,6 +27,7 @@ import { filtersOf, listScope } from './filters.ts'
 import { idempotencyKey } from './idempotency.ts'
 import { clicksRange, tagGiven } from './input.ts'
 import * as operations from './operations.ts'
+import type { Reads } from '../connections/nearest.ts'
 import { listLinks } from './list.ts'
 import type { Leash } from './search.ts'
 import { present, type LinkShown } from './shown.ts'
@@ -39,6 +40,8 @@ export interface LinksApiDeps extends WriteDeps {
   readonly cursors: Cursors
   readonly leash: Leash
   readonly exports: Exports
+  /** For what may be a little old. */
+  readonly figures: Reads
 }
 
 /** Those of many before those of one, whose paths are a pattern of theirs. */
@@ -126,7 +129,7 @@ export function linkRoutes(deps: LinksApiDeps): Route[] {
     route(operations.readClicks, async ({ caller, params, query }) => {
       const range = clicksRange(query, Date.now())
       const link = await existing(names.codeAt(params.code, query.domain), caller)
-      const buckets = await readClicks(db, { linkId: link.id, ...range })
+      const buckets = await readClicks(deps.figures, { linkId: link.id, ...range })
       return {
         body: {
           total: buckets.reduce((total, bucket) => total + bucket.clicks, 0),

@@ -4,6 +4,7 @@ import { changeSeen } from '../config.ts'
 import type { Answers } from '../api/answers.ts'
 import type { Clicks } from '../clicks/clicks.ts'
 import type { Shared } from '../coherence/open.ts'
+import type { Near } from '../coherence/open-standby.ts'
 import type { Truth } from '../coherence/truth.ts'
 import type { Vouching } from '../coherence/vouching.ts'
 import type { Breaker } from '../connections/breaker.ts'
@@ -25,6 +26,7 @@ import type { Sites } from './sites.ts'
 import { createTier1, type Tier1 } from './tier1-local.ts'
 import { createTier2, noTier2 } from './tier2-redis.ts'
 import { createTier3 } from './tier3-postgres.ts'
+import { createNearTier } from './tier3-standby.ts'
 
 const nowMs = (): number => performance.now()
 
@@ -46,6 +48,8 @@ export function openTier1({ config, metrics }: Ground, vouching: Vouching): Tier
 interface LadderNeeds {
   readonly tier1: Tier1
   readonly truth: Truth
+  /** Undefined: there is none. */
+  readonly standby: Near | undefined
   readonly vouching: Vouching
   /** Undefined: there is no Redis. */
   readonly shared: Shared | undefined
@@ -53,12 +57,13 @@ interface LadderNeeds {
 }
 
 export function openLadder({ config, metrics }: Ground, needs: LadderNeeds): Resolver {
-  const { tier1, truth, vouching, shared, breakers } = needs
+  const { tier1, truth, standby, vouching, shared, breakers } = needs
+  const onBatch = (size: number): void => metrics.dbBatchSize.observe(size)
   const tier3 = createTier3({
     truth,
     breaker: breakers.postgres,
     config,
-    onBatch: (size) => metrics.dbBatchSize.observe(size),
+    onBatch,
     onUnanswered: (reason) => {
       if (reason === 'queue_full') metrics.shed.inc({ reason: 'db_queue' })
     },
@@ -77,6 +82,8 @@ export function openLadder({ config, metrics }: Ground, needs: LadderNeeds): Res
     tier1,
     tier2,
     tier3,
+    near: standby && createNearTier({ ...standby, vouching, config, nowMs, onBatch }),
+    onAlone: () => metrics.replicaAlone.inc({ what: 'lookup' }),
     vouching,
     askEveryMs: limits.askEveryMs,
     askMostMs: limits.askMostMs,

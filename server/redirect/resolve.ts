@@ -1,10 +1,11 @@
 // The ladder. Tiers never call each other; this is the only place that knows their order.
 import { limits } from '../limits.ts'
 import type { Vouching } from '../coherence/vouching.ts'
-import type { Code } from '../link.ts'
+import { isOlder, type Answer, type Code } from '../link.ts'
 import type { Copy, Tier1 } from './tier1-local.ts'
 import type { Tier2 } from './tier2-redis.ts'
 import type { Tier3 } from './tier3-postgres.ts'
+import type { NearTier } from './tier3-standby.ts'
 
 export type Source = 'redis' | 'postgres' | 'stale' | 'none'
 
@@ -19,6 +20,8 @@ interface ResolveDeps {
   readonly tier1: Tier1
   readonly tier2: Tier2
   readonly tier3: Tier3
+  /** A standby near by, where there is one. */
+  readonly near?: NearTier | undefined
   readonly vouching: Pick<Vouching, 'passes' | 'noneSince'>
   /** For a link that tier 1 could answer all the time, the ladder is asked after a time between these, by chance. */
   readonly askEveryMs: number
@@ -26,12 +29,14 @@ interface ResolveDeps {
   readonly random: () => number
   readonly nowMs: () => number
   readonly onFlight: (source: Source) => void
+  /** The standby has answered because nobody else could. */
+  readonly onAlone?: () => void
   /** A copy has gone on without a flight, because passes vouch for it. */
   readonly onSaved: () => void
 }
 
 export function createResolver(deps: ResolveDeps) {
-  const { tier1, tier2, tier3, vouching, nowMs } = deps
+  const { tier1, tier2, tier3, near, vouching, nowMs } = deps
   const flights = new Map<Code, Promise<Found>>()
   const refreshing = new Set<Code>()
 
@@ -53,15 +58,20 @@ export function createResolver(deps: ResolveDeps) {
     const asOf = tier2.asOf()
     const askedMs = nowMs()
     const { passes } = vouching
-    const truth = await tier3.get(code)
+    const said = near === undefined ? 'unknown' : await near.get(code)
+    // A standby may not have heard of what this process has just changed.
+    const isNear = said !== 'unknown' && !tier1.hasNewer(code, said)
+    const truth = isNear ? said : await tier3.get(code)
     if (truth === 'unknown') return truth
     const copy = tier1.remember(code, truth, askedMs, vouching.noneSince(passes))
-    tier2.fill(code, copy.known, asOf)
+    if (!isNear || near?.mayFill(asOf)) tier2.fill(code, copy.known, asOf)
     return copy
   }
 
   const stale = async (code: Code): Promise<Found> => {
-    const copy = tier1.fallBack(code, await tier2.getUntrusted(code))
+    const [shared, alone = 'unknown'] = await Promise.all([tier2.getUntrusted(code), near?.getBehind(code)])
+    if (alone !== 'unknown') deps.onAlone?.()
+    const copy = tier1.fallBack(code, newerOf(shared, alone))
     return copy === undefined ? { copy: 'unknown', source: 'none' } : { copy, source: 'stale' }
   }
 
@@ -115,4 +125,10 @@ export function createResolver(deps: ResolveDeps) {
       return flights.size
     },
   }
+}
+
+/** Neither of them is proved fresh. */
+function newerOf(one: Answer, other: Answer): Answer {
+  if (one === 'unknown') return other
+  return other === 'unknown' || isOlder(other, one) ? one : other
 }

@@ -10,6 +10,8 @@ const redirectStatuses = [301, 302, 400, 404, 405, 429, 500, 503] as const
 const tiers = ['local', 'redis'] as const
 const sources = ['redis', 'postgres', 'stale', 'none'] as const
 const fallbackReasons = ['error', 'timeout', 'open', 'untrusted'] as const
+/** Lookups may be stale; passes follow the standby while it is at most REPLICA_LAG_MAX_S behind. */
+const replicaAnswers = ['lookup', 'pass'] as const
 const dependencies = ['redis', 'postgres'] as const
 const breakerStates = ['closed', 'open', 'half_open'] as const
 const redisCommands = ['get', 'set', 'del', 'eval', 'scan', 'publish', 'ping', 'other'] as const
@@ -96,7 +98,7 @@ export function createMetrics(options: MetricsOptions = {}) {
       { command: redisCommands },
     ),
     tierConfigured: gauges('quicklink_tier_configured', '1 if this tier is in use', 'max', {
-      tier: ['local', 'redis', 'postgres'],
+      tier: ['local', 'redis', 'replica', 'postgres'],
     }),
 
     breaker: breakers(registry),
@@ -108,6 +110,14 @@ export function createMetrics(options: MetricsOptions = {}) {
       'From the commit of a change to its application in a cache',
       invalidationBounds,
     ),
+    replicaLag: gauge(
+      'quicklink_replica_lag_seconds',
+      'How far the standby is behind the primary; worst worker',
+      'max',
+    ),
+    replicaAlone: counters('quicklink_replica_alone_total', 'Answers of the standby because the primary gave none', {
+      what: replicaAnswers,
+    }),
     trustAge: gauge('quicklink_trust_age_seconds', 'Since Redis was last made fresh; worst worker', 'max'),
     staleAnswersFound: counter('quicklink_stale_answers_found_total', 'Cached answers the checker found wrong'),
 

@@ -4,7 +4,8 @@ import type { ExportTurns } from '../api/export-turns.ts'
 import { route, type Asked as AskedOf, type Caller, type Route } from '../api/operation.ts'
 import { Turns } from '../api/turns.ts'
 import { limits } from '../limits.ts'
-import { sqlState, type Postgres } from '../connections/postgres.ts'
+import type { Reads } from '../connections/nearest.ts'
+import { sqlState, type Sql } from '../connections/postgres.ts'
 import type { Names } from '../domains/names.ts'
 import { invalid, QuickLinkError } from '../errors.ts'
 import { csvLine } from '../links/csv.ts'
@@ -18,7 +19,9 @@ import { subjectOf, tenantSubject } from './rows.ts'
 import { askStats, type Question, type Stats } from './stats.ts'
 
 export interface StatsApiDeps {
-  readonly db: Postgres
+  readonly db: Sql
+  /** For what may be a little old. */
+  readonly figures: Reads
   readonly names: Names
   readonly terms: Terms
   readonly exportTurns: ExportTurns
@@ -33,7 +36,7 @@ const unitMs = { hour: 3_600_000, day: 86_400_000, week: 7 * 86_400_000, month: 
 const bucketsMost = 2200
 const rangeMs = 30 * unitMs.day
 
-export function statsRoutes({ db, names, terms, exportTurns }: StatsApiDeps): Route[] {
+export function statsRoutes({ db, figures, names, terms, exportTurns }: StatsApiDeps): Route[] {
   const turns = new Turns({
     running: limits.stats,
     waiting: limits.statsWaiting,
@@ -42,7 +45,7 @@ export function statsRoutes({ db, names, terms, exportTurns }: StatsApiDeps): Ro
   })
   // One state of the database: what is folded meanwhile is in all of the answer, or in nothing of it.
   const ask = (question: Question): Promise<Stats> =>
-    db.transaction((sql) => {
+    figures.transaction((sql) => {
       void sql.query('set transaction isolation level repeatable read, read only')
       return askStats(sql, terms, question)
     })

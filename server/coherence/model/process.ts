@@ -1,18 +1,22 @@
 // One process of the model: the real code of tiers 1 to 3, of passes, trust, vouching and announcements, and the place of
 // each flaw that is put in on purpose.
+// Long because each flaw stands here beside the part that it spoils.
 import { Breaker } from '../../connections/breaker.ts'
 import type { Code } from '../../link.ts'
 import { createResolver, type Resolver } from '../../redirect/resolve.ts'
 import { copyOf, createTier1, type Tier1 } from '../../redirect/tier1-local.ts'
 import { createTier2, noTier2 } from '../../redirect/tier2-redis.ts'
 import { createTier3 } from '../../redirect/tier3-postgres.ts'
+import { createNearTier, type NearTier } from '../../redirect/tier3-standby.ts'
 import { epochMs, type VirtualTime } from '../../../testing/virtual-time.ts'
 import { announceLocally, createAnnouncer, type Announcer } from '../announce.ts'
 import { createFreshener, type Freshener } from '../freshen.ts'
+import { News } from '../news.ts'
 import { createPass } from '../pass.ts'
 import { startRelay, type Relay } from '../relay.ts'
+import { watchStandby } from '../standby.ts'
 import { Trust } from '../trust.ts'
-import type { Truth } from '../truth.ts'
+import type { NearTruth, Truth } from '../truth.ts'
 import { Vouching } from '../vouching.ts'
 import type { Flaws as PostgresFlaws } from './postgres-model.ts'
 import { RedisClient, type Flaws as RedisFlaws, type RedisServer } from './redis-model.ts'
@@ -55,6 +59,14 @@ export interface Flaws extends PostgresFlaws, RedisFlaws {
   readonly longListIsNothing?: boolean
   /** What a pass heard is applied to a Redis that was further behind. */
   readonly freshenAnyCursor?: boolean
+  /** A standby is believed whatever passes have heard. */
+  readonly nearKnowsAll?: boolean
+  /** A standby is believed although this process has just changed the link. */
+  readonly nearIsTruth?: boolean
+  /** What a standby said is put into a Redis that is ahead of this process' passes. */
+  readonly nearFillsAny?: boolean
+  /** What a standby says is measured by what another server at its address has said of itself. */
+  readonly nearByAnother?: boolean
 }
 
 export interface Process {
@@ -65,6 +77,8 @@ export interface Process {
   readonly announcer: Announcer
   readonly relay: Relay
   postgresUp: boolean
+  /** The standby was asked, and is not any more. */
+  stop(): void
   /** Postgres answers passes: all triggers are on. */
   passesUp: boolean
   /** When its tier 1 was emptied last. */
@@ -73,7 +87,15 @@ export interface Process {
   excusedUntilMs: number
 }
 
+/** A standby near by, and the way to the primary by which its heartbeat is written. */
+export interface Near {
+  readonly truth: NearTruth
+  beat(reach: () => Promise<void>): Promise<void>
+}
+
 interface Surroundings {
+  /** Undefined: there is none. */
+  readonly near?: Near | undefined
   readonly time: VirtualTime
   readonly flaws: Flaws
   readonly truthFor: (reach: () => Promise<void>) => Truth
@@ -138,13 +160,30 @@ export function startProcess(index: number, server: RedisServer | undefined, sur
     trust.holds = () => passed
   }
   const process = { postgresUp: true, passesUp: true, excusedUntilMs: -1, pushedOutMs: -1 }
-  const truth = surroundings.truthFor(async () => {
+  const reach = async (): Promise<void> => {
     await time.sleep(replyMs(time))
-    if (!process.postgresUp) throw new Error('Postgres is away')
-  })
+    if (!process.postgresUp) throw Object.assign(new Error('Postgres is away'), { code: 'ECONNREFUSED' })
+  }
+  const truth = surroundings.truthFor(reach)
+  const { near } = surroundings
+  const news = near && new News(3)
+  if (news) spoilNews(news, flaws)
+  const standby =
+    near &&
+    watchStandby({
+      near: near.truth,
+      far: { query: () => near.beat(reach).then(() => []) },
+      everyMs: 200,
+      lagMaxS: 5,
+      pauseMs: 1000,
+      nowMs,
+      clockMs: nowMs,
+      onError: nothing,
+    })
   const changesSince: Truth['changesSince'] = (cursor) =>
     process.passesUp ? truth.changesSince(cursor) : Promise.reject(new Error('a trigger is off'))
-  const passes = { ...truth, changesSince }
+  const far = { ...truth, changesSince }
+  const passes = standby?.inNeed(far, 800, nothing) ?? far
   const onGoneBack = (): Promise<void> => Promise.resolve()
   const told = { onApplied: nothing, onGoneBack, nowMs, vouching, truth: passes }
   const prepare = onGoneBack
@@ -165,7 +204,7 @@ export function startProcess(index: number, server: RedisServer | undefined, sur
     freshen,
     distrust: fresh.distrust,
   }
-  const pass = createPass({ ...told, local, freshener, onFailure: nothing, onDomains: () => Promise.resolve() })
+  const pass = createPass({ ...told, local, news, freshener, onFailure: nothing, onDomains: () => Promise.resolve() })
   const relay = startRelay({ pass, intervalMs: 200, gapMs: 20, onFailure: nothing })
   const breakerOf = (openMs: number): Breaker => new Breaker({ failures: 5, windowMs: 10_000, openMs, nowMs })
   const breaker = breakerOf(3000)
@@ -193,10 +232,18 @@ export function startProcess(index: number, server: RedisServer | undefined, sur
     onBatch: nothing,
     onUnanswered: () => surroundings.onUnanswered(process),
   })
+  const nearTier =
+    near &&
+    standby &&
+    news &&
+    createNearTier({ near: near.truth, state: standby, news, vouching, config: settings, nowMs, onBatch: nothing })
+  if (nearTier && flaws.nearFillsAny) nearTier.mayFill = () => true
+  if (nearTier && flaws.nearIsTruth) believe(nearTier, tier1)
   const resolver: Resolver = createResolver({
     tier1,
     tier2,
     tier3,
+    near: nearTier,
     vouching: flaws.vouchAnyLookup ? { passes: 0, noneSince: () => true } : vouching,
     // Otherwise, what is wrong would be put right once a second by asking.
     askEveryMs: index === 0 ? 1000 : 1e9,
@@ -229,7 +276,29 @@ export function startProcess(index: number, server: RedisServer | undefined, sur
     announcer.announceAll = (entries, asOf) => announceAll(entries, { ...asOf, passes: vouching.passes })
   }
   if (flaws.manyAreNotTold) announcer.announceAll = () => Promise.resolve()
-  return Object.assign(process, { redis, tier1, resolver, announcer, relay })
+  return Object.assign(process, { redis, tier1, resolver, announcer, relay, stop: () => standby?.stop() })
+}
+
+/** The flaws of what is heard. */
+function spoilNews(news: News, flaws: Flaws): void {
+  if (flaws.nearKnowsAll) news.isKnown = () => true
+}
+
+/** Whatever the standby says, tier 1 has nothing newer. */
+function believe(nearTier: NearTier, tier1: Tier1): void {
+  const { get } = nearTier
+  const { hasNewer } = tier1
+  let isBelieved = false
+  nearTier.get = async (code) => {
+    const said = await get(code)
+    isBelieved = said !== 'unknown'
+    return said
+  }
+  tier1.hasNewer = (...asked) => {
+    const hasIt = !isBelieved && hasNewer(...asked)
+    isBelieved = false
+    return hasIt
+  }
 }
 
 /** The flaws of a tier 1. */

@@ -5,8 +5,9 @@ import { absent, agree, isLink, type Answer, type Code, type Known, type Link } 
 import type { Found } from '../../redirect/resolve.ts'
 import { firstThatFits } from '../../redirect/rules.ts'
 import type { AsOf } from '../announce.ts'
-import { PostgresModel, type Make, type State } from './postgres-model.ts'
-import { freshMs, replyMs, settings, startProcess, type Flaws, type Process } from './process.ts'
+import type { NearTruth } from '../truth.ts'
+import { PostgresModel, StandbyModel, type Make, type State } from './postgres-model.ts'
+import { freshMs, replyMs, settings, startProcess, type Flaws, type Near, type Process } from './process.ts'
 import { RedisServer } from './redis-model.ts'
 import { epochMs, type VirtualTime } from '../../../testing/virtual-time.ts'
 import { plain } from '../../../testing/links.ts'
@@ -18,7 +19,7 @@ export type Step = { readonly atMs: number; readonly pick: number; readonly whic
         | 'update' | 'disable' | 'enable' | 'delete' | 'create' | 'expire' | 'schedule' | 'guide' | 'protect' | 'rollback' | 'gone' | 'bulk' | 'many' // prettier-ignore
       readonly openMs: number
     }
-  | { readonly what: 'refuse' | 'hole' | 'noPostgres' | 'noPasses'; readonly forMs: number }
+  | { readonly what: 'refuse' | 'hole' | 'noPostgres' | 'noPasses' | 'pause' | 'noStandby'; readonly forMs: number }
   | {
       readonly what:
         | 'flush' | 'evict' | 'pushOut' | 'read' | 'snapshot' | 'restart' | 'replace' | 'failover' | 'split' | 'restore' | 'dump' // prettier-ignore
@@ -55,6 +56,8 @@ export class World {
   readonly #postgres: PostgresModel
   readonly #servers = [new RedisServer(), new RedisServer()] as const
   readonly #processes: Process[]
+  readonly #standbys: readonly StandbyModel[]
+  readonly #areUp: boolean[]
   #primary: RedisServer
   #snapshots: ReturnType<RedisServer['snapshot']>[] = []
   #dumps: (() => void)[] = []
@@ -66,15 +69,18 @@ export class World {
   #isCalm = false
   reads = 0
 
-  constructor(time: VirtualTime, flaws: Flaws = {}) {
+  constructor(time: VirtualTime, flaws: Flaws = {}, standbys = 0) {
     this.time = time
     this.#flaws = flaws
     this.#postgres = new PostgresModel(this.time, flaws)
+    this.#standbys = Array.from({ length: standbys }, () => new StandbyModel(this.#postgres, time, flaws))
+    this.#areUp = this.#standbys.map(() => true)
     this.#primary = this.#servers[0]
     this.#processes = allIndexes.map((index) =>
       startProcess(index, index === 3 ? undefined : this.#primary, {
         time,
         flaws,
+        near: standbys === 0 || index === 0 ? undefined : this.#nearOf(index),
         truthFor: (reach) => this.#postgres.truth(reach),
         nudge: (server, code) => this.#nudge(server, code),
         onUnanswered: (process) => this.#excuse(process),
@@ -83,17 +89,39 @@ export class World {
     )
   }
 
+  /** One has both standbys behind one address, and each question leads to either. */
+  #nearOf(index: number): Near {
+    const truths = this.#standbys.map((standby, n) =>
+      standby.truth(async () => {
+        await this.time.sleep(replyMs(this.time))
+        if (!this.#areUp[n]) throw new Error('the standby is away')
+      }),
+    )
+    const any = (): NearTruth => truths[index === 2 ? Math.floor(this.time.random() * truths.length) : 0] as NearTruth
+    const read: NearTruth['read'] = async (codes) => {
+      const said = await any().read(codes)
+      if (!this.#flaws.nearByAnother) return said
+      return { ...said, asOf: (await any().read([])).asOf }
+    }
+    return {
+      truth: { read, changesSince: (cursor) => any().changesSince(cursor), beat: () => any().beat() },
+      beat: (reach) => this.#postgres.beat(reach),
+    }
+  }
+
   async run(steps: readonly Step[], forMs: number): Promise<void> {
     this.#isCalm = steps.every(({ what }) => calmSteps.includes(what))
     // The third one does not exist yet: until somebody makes it, it is a 404.
     for (const code of codes.slice(0, 2)) void this.#change(code, 0, 'create', 0)
     this.#processes.forEach((_, i) => this.#readOn(i, forMs + 2500))
+    for (const standby of this.#standbys) standby.follow(forMs + 10_000)
     for (const step of steps) this.time.at(step.atMs, () => void this.#do(step))
     this.time.at(forMs, () => this.#healAll())
     await this.time.runUntil(forMs + 3000)
     while (this.#postgres.busy) await this.time.runUntil(this.time.nowMs + 1000)
     await this.time.runUntil(this.time.nowMs + 2000)
     await this.#compareAtRest()
+    for (const { stop } of this.#processes) stop()
   }
 
   /** To whoever listens at that Redis; soon, late or not at all. */
@@ -236,6 +264,20 @@ export class World {
         process.passesUp = true
         return
       }
+      case 'pause': {
+        const standby = any(this.#standbys)
+        standby.isPaused = true
+        await this.time.sleep(step.forMs)
+        standby.isPaused = false
+        return
+      }
+      case 'noStandby': {
+        const index = Math.floor(step.pick * this.#standbys.length)
+        this.#areUp[index] = false
+        await this.time.sleep(step.forMs)
+        this.#areUp[index] = true
+        return
+      }
       case 'flush':
         return this.#primary.flush()
       case 'evict':
@@ -323,6 +365,8 @@ export class World {
   }
 
   #healAll(): void {
+    for (const standby of this.#standbys) standby.isPaused = false
+    this.#areUp.fill(true)
     for (const server of this.#servers) {
       server.up = true
       server.hole = false

@@ -1,0 +1,123 @@
+// A standby near by: how far behind it is, whether it is asked, and the heartbeat by which both are known.
+//
+//   five times a second ─▶ its heartbeat is still the one of before? ─▶ the primary is asked to write another
+//
+// Whatever it says is measured by what passes have heard (news.ts), so that a standby which is behind costs a question, and no truth.
+// Passes ask the primary. Only when it has not answered them for as long as a copy may be served without, they follow the standby.
+import { withDeadline } from '../connections/deadline.ts'
+import { isUnavailable, type Sql } from '../connections/postgres.ts'
+import { limits } from '../limits.ts'
+import { compareSnapshots, endOf } from './cursor.ts'
+import type { Beat, NearTruth, Truth } from './truth.ts'
+
+// One row, locked for a moment; several ask at the same time, and one of them writes. Nobody waits for a standby that has to confirm it.
+const beatSql = `
+  update ql_beat set n = n + 1, at = clock_timestamp(), identity = ql_identity() || '/' || ql_announcing(),
+    version = (select last_value from link_version_seq), snapshot = pg_current_snapshot()
+  from (select set_config('synchronous_commit', 'local', true)) as this
+  where only_row and abs(extract(epoch from clock_timestamp() - at)) > ${limits.beatMs / 2000}`
+
+interface StandbyDeps {
+  readonly near: NearTruth
+  /** The primary. */
+  readonly far: Sql
+  readonly everyMs: number
+  readonly lagMaxS: number
+  /** How long it is left alone when it did not answer. */
+  readonly pauseMs: number
+  readonly nowMs: () => number
+  /** By the primary's clock. */
+  readonly clockMs: () => number
+  readonly onError: (error: unknown, what: string) => void
+}
+
+export type Standby = ReturnType<typeof watchStandby>
+
+export function watchStandby(deps: StandbyDeps) {
+  const { near, far, nowMs } = deps
+  let seen: Beat | undefined
+  let isUp = false
+  let pausedUntilMs = -Infinity
+  let isBeating = false
+  let timer: NodeJS.Timeout | undefined
+  let stopped = false
+
+  const beat = async (): Promise<void> => {
+    if (isBeating) return
+    isBeating = true
+    try {
+      await far.query(beatSql, [], 'ql-beat')
+    } catch (error) {
+      // A primary that cannot write serves all the same, and the standby falls behind.
+      deps.onError(error, 'the heartbeat of the primary could not be written')
+    } finally {
+      isBeating = false
+    }
+  }
+
+  const look = async (): Promise<void> => {
+    try {
+      const found = await withDeadline(near.beat(), limits.passStepMs, 'the standby')
+      isUp = true
+      // By either: clocks may be wrong.
+      if (found.n === seen?.n || deps.clockMs() - found.atS * 1000 > 0.75 * limits.beatMs) void beat()
+      seen = found
+    } catch (error) {
+      isUp = false
+      deps.onError(error, 'the standby does not answer')
+    }
+    if (!stopped) timer = setTimeout(() => void look(), deps.everyMs)
+  }
+  void look()
+
+  const lagS = (): number => (seen === undefined ? Infinity : Math.max(0, deps.clockMs() / 1000 - seen.atS))
+  const isFit = (): boolean => isUp && nowMs() >= pausedUntilMs && lagS() <= deps.lagMaxS
+
+  return {
+    /** It answers, and may be asked while the primary answers, too. */
+    get isFit(): boolean {
+      return isFit()
+    },
+    /** It answers. */
+    get isUp(): boolean {
+      return isUp
+    },
+    lagS,
+    /** Somebody waited for it in vain: for a while nobody does while the primary answers. */
+    failed(): void {
+      pausedUntilMs = nowMs() + deps.pauseMs
+    },
+    /**
+     * What passes ask: the primary; and the standby when the primary has not answered for `patienceMs`. It says nothing of another
+     * database, nor to a cursor that has seen more than it has: that is what being behind looks like.
+     */
+    inNeed(primary: Truth, patienceMs: number, onFollowed: () => void): Truth {
+      let answeredMs = -Infinity
+      return {
+        ...primary,
+        async changesSince(cursor) {
+          const isPatient = nowMs() - answeredMs < patienceMs
+          try {
+            // Whoever follows the standby has half of the time for each.
+            const asked = primary.changesSince(cursor)
+            const found = await (isPatient ? asked : withDeadline(asked, limits.passStepMs / 2, 'the primary'))
+            answeredMs = nowMs()
+            return found
+          } catch (error) {
+            if (cursor === null || isPatient || !isUnavailable(error) || !isFit()) throw error
+            const found = await near.changesSince(cursor)
+            const { identity, snapshot, version, atS } = endOf(found.next)
+            const follows = identity === cursor.identity && version >= cursor.version && compareSnapshots(snapshot, endOf(cursor).snapshot) >= 0 // prettier-ignore
+            if (!follows || deps.clockMs() / 1000 - atS > deps.lagMaxS) throw error
+            onFollowed()
+            return found
+          }
+        },
+      }
+    },
+    stop(): void {
+      stopped = true
+      clearTimeout(timer)
+    },
+  }
+}
