@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 
 const root = new URL('..', import.meta.url).pathname
 const folder = mkdtempSync(join(tmpdir(), 'quicklink-packed-'))
@@ -25,18 +25,16 @@ const bySystem = async (command: string): Promise<string> =>
 const dependencies = ['commander', 'openapi-fetch', 'openapi-typescript-helpers', 'qr']
 
 // Two builds by tsc, and npm: some seconds on a machine with nothing else to do.
-beforeAll(async () => {
-  const empty = join(folder, 'empty')
-  mkdirSync(empty)
-  const to = ['--silent', '--pack-destination', folder]
-  await run('npm', ['pack', ...to, './cli', './clients/typescript'], root)
-  // What the registry would send. Nothing of it is built here.
-  await run('npm', ['pack', ...to, '--ignore-scripts', ...dependencies.map((name) => `./node_modules/${name}`)], root)
-  const packed = readdirSync(folder).filter((name) => name.endsWith('.tgz'))
-  expect(packed).toHaveLength(2 + dependencies.length)
-  const quietly = ['--offline', '--no-audit', '--no-fund', '--silent']
-  await run('npm', ['install', ...quietly, ...packed.map((name) => join(folder, name))], empty)
-}, 120_000)
+const empty = join(folder, 'empty')
+mkdirSync(empty)
+const to = ['--silent', '--pack-destination', folder]
+await run('npm', ['pack', ...to, './cli', './clients/typescript'], root)
+// What the registry would send. Nothing of it is built here.
+await run('npm', ['pack', ...to, '--ignore-scripts', ...dependencies.map((name) => `./node_modules/${name}`)], root)
+const packed = readdirSync(folder).filter((name) => name.endsWith('.tgz'))
+expect(packed).toHaveLength(2 + dependencies.length)
+const quietly = ['--offline', '--no-audit', '--no-fund', '--silent']
+await run('npm', ['install', ...quietly, ...packed.map((name) => join(folder, name))], empty)
 
 test('the command line runs on the Node of the system, 20 or newer', async () => {
   expect(await bySystem('node_modules/.bin/quicklink --help')).toContain('Usage: quicklink [options] [command]')

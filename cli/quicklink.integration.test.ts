@@ -2,23 +2,18 @@ import { spawn } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { startServer, type ServerProcess } from '../testing/server-process.ts'
+import { afterAll, expect, test } from 'vitest'
+import { startServer } from '../testing/server-process.ts'
 import { freshDatabase, startRedisServer, waitFor } from '../testing/services.ts'
 
 const OWNER_KEY = 'ql_Th3C0mmandL1neAsksTh3R1ghtServer'
 const home = mkdtempSync(join(tmpdir(), 'quicklink-cli-'))
 afterAll(() => rmSync(home, { recursive: true }))
-let server: ServerProcess
-let env: Record<string, string>
-let databaseUrl: string
 
-beforeAll(async () => {
-  const redis = await startRedisServer()
-  databaseUrl = await freshDatabase()
-  server = await startServer({ OWNER_KEY, DATABASE_URL: databaseUrl, REDIS_URL: redis.url })
-  env = { QUICKLINK_URL: server.url, QUICKLINK_KEY: OWNER_KEY }
-})
+const redis = await startRedisServer()
+const databaseUrl = await freshDatabase()
+const server = await startServer({ OWNER_KEY, DATABASE_URL: databaseUrl, REDIS_URL: redis.url })
+const env = { QUICKLINK_URL: server.url, QUICKLINK_KEY: OWNER_KEY }
 
 interface Ended {
   readonly code: number | null

@@ -1,11 +1,8 @@
 // What is told about a link beside where it leads: its QR code, and a page that shows the address.
-import { beforeAll, describe, expect, it } from 'vitest'
-import { quickLink, target, type QuickLink } from './quicklink.ts'
+import { describe, expect, it } from 'vitest'
+import { quickLink, target } from './quicklink.ts'
 
-let ql: QuickLink
-beforeAll(async () => {
-  ql = await quickLink()
-})
+const ql = await quickLink()
 
 describe.each([
   ['svg', 'image/svg+xml', /^<svg xmlns="http:\/\/www\.w3\.org\/2000\/svg" width="300" height="300" /],

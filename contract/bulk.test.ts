@@ -1,7 +1,7 @@
 // Many links in one request: each with its own result, as if it had been asked for alone.
-import { beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { times, type Api, type ApiAnswer } from '../testing/http.ts'
-import { fresh, problem, target, targets, type QuickLink, type Tenant } from './quicklink.ts'
+import { fresh, problem, target, targets } from './quicklink.ts'
 
 interface Result {
   readonly status: number
@@ -16,13 +16,9 @@ const resultsOf = ({ status, body, text }: ApiAnswer): Result[] => {
 const said = (results: readonly Result[]): string[] =>
   results.map(({ status, problem }) => [status, problem?.['code'], problem?.['field']].filter(Boolean).join(' '))
 
-describe.each(targets)('%s', (_, open) => {
-  let ql: QuickLink
-  let free: Tenant
-  beforeAll(async () => {
-    ql = await open()
-    free = await ql.tenant({ tier: 'unlimited' })
-  })
+describe.each(targets)('%s', async (_, open) => {
+  const ql = await open()
+  const free = await ql.tenant({ tier: 'unlimited' })
   const make = async (links: readonly unknown[], api: Api = free.api, headers = {}): Promise<Result[]> =>
     resultsOf(await api('POST', '/links/bulk', { links }, headers))
   const leadsTo = async (code: string): Promise<unknown> => (await ql.get(`/${code}`)).headers.location

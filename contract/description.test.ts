@@ -1,14 +1,11 @@
 // What the API says of itself, to whoever asks.
-import { beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { describe as description } from '../server/api/openapi.ts'
 import { operations } from '../testing/operations.ts'
-import { targets, type QuickLink } from './quicklink.ts'
+import { targets } from './quicklink.ts'
 
-describe.each(targets)('%s', (_, open) => {
-  let ql: QuickLink
-  beforeAll(async () => {
-    ql = await open()
-  })
+describe.each(targets)('%s', async (_, open) => {
+  const ql = await open()
 
   it('describes every operation in openapi.json, without a key', async () => {
     const answer = await ql.get('/api/v1/openapi.json')

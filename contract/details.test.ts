@@ -1,17 +1,14 @@
 // What people say of a link (title, note, tags), and how it is found by that.
 import { beforeAll, describe, expect, it } from 'vitest'
 import { times, type Api } from '../testing/http.ts'
-import { fresh, pages, problem, target, targets, type Item, type QuickLink } from './quicklink.ts'
+import { fresh, pages, problem, target, targets, type Item } from './quicklink.ts'
 
 const codes = async (api: Api, query: string): Promise<string[]> =>
   ((await api('GET', `/links?${query}`)).body['items'] as Item[]).map(({ code }) => code)
 const tagsOf = async (api: Api): Promise<unknown> => (await api('GET', '/tags')).body['items']
 
-describe.each(targets)('%s', (_, open) => {
-  let ql: QuickLink
-  beforeAll(async () => {
-    ql = await open()
-  })
+describe.each(targets)('%s', async (_, open) => {
+  const ql = await open()
   const make = async (api: Api, more: object = {}): Promise<string> =>
     String((await api('POST', '/links', { url: target, ...more })).body['code'])
 

@@ -1,14 +1,14 @@
 // Further domains: hosts whose links are their own.
-import { beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { waitFor } from '../embedded/wait.ts'
 import { created } from '../testing/http.ts'
-import { fresh, problem, target, targets, type Item, type QuickLink } from './quicklink.ts'
+import { fresh, problem, target, targets, type Item } from './quicklink.ts'
 
 const time = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/) as string
 const [one, two] = ['https://example.org/one', 'https://example.org/two']
 
-describe.each(targets)('%s', (_, open) => {
-  let ql: QuickLink
+describe.each(targets)('%s', async (_, open) => {
+  const ql = await open()
   const host = (word = 'go'): string => `${fresh(word)}.example`
   const make = async (more: object = {}): Promise<string> =>
     String((await created(ql.api, '/domains', { host: host(), ...more }))['host'])
@@ -17,9 +17,6 @@ describe.each(targets)('%s', (_, open) => {
     return [String(status), headers.location].filter(Boolean).join(' ')
   }
   const publicHost = (): string => new URL(ql.publicUrl).host
-  beforeAll(async () => {
-    ql = await open()
-  })
 
   it('domains are made 201, shown, listed, changed and removed', async () => {
     const name = host('Bücher').toLowerCase()

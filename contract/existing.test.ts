@@ -1,12 +1,9 @@
 // A link that is there already, in place of another one to the same URL.
-import { beforeAll, describe, expect, it } from 'vitest'
-import { fresh, problem, targets, type QuickLink } from './quicklink.ts'
+import { describe, expect, it } from 'vitest'
+import { fresh, problem, targets } from './quicklink.ts'
 
-describe.each(targets)('%s', (_, open) => {
-  let ql: QuickLink
-  beforeAll(async () => {
-    ql = await open()
-  })
+describe.each(targets)('%s', async (_, open) => {
+  const ql = await open()
 
   describe('POST /links?onExisting=return', () => {
     const at = (n: number) => `https://example.org/existing/${n}/${Math.random()}`

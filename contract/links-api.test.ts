@@ -1,20 +1,17 @@
 // What the API of links does when it does what it is asked; what it refuses is in refusals.test.ts.
 // Long because each field and filter has its claim.
 import { setTimeout as pause } from 'node:timers/promises'
-import { beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { waitFor } from '../testing/services.ts'
 import { times, type Api } from '../testing/http.ts'
-import { fresh, pages, problem, target, targets, type Item, type QuickLink } from './quicklink.ts'
+import { fresh, pages, problem, target, targets, type Item } from './quicklink.ts'
 
 const time = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/) as string
 const itemsOf = async (api: Api, query = 'limit=100'): Promise<string[]> =>
   ((await api('GET', `/links?${query}`)).body['items'] as Item[]).map(({ code }) => code)
 
-describe.each(targets)('%s', (_, open) => {
-  let ql: QuickLink
-  beforeAll(async () => {
-    ql = await open()
-  })
+describe.each(targets)('%s', async (_, open) => {
+  const ql = await open()
 
   describe('POST /links', () => {
     it('201: the link with every field, where it is, and a code of seven Base62 characters', async () => {

@@ -1,15 +1,12 @@
 // GET and HEAD /{code}, one block per status.
 import { setTimeout as pause } from 'node:timers/promises'
-import { beforeAll, describe, expect, it, vi } from 'vitest'
-import { quickLink, target, type QuickLink } from './quicklink.ts'
+import { describe, expect, it, vi } from 'vitest'
+import { quickLink, target } from './quicklink.ts'
 
 /** A change is seen by every process this long after it was answered. */
 const promiseMs = 1000
 
-let ql: QuickLink
-beforeAll(async () => {
-  ql = await quickLink()
-})
+const ql = await quickLink()
 
 /** Each connection may be another worker's: so often that all of them are asked. */
 async function everywhere(code: string, status: number): Promise<void> {

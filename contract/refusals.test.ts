@@ -1,8 +1,8 @@
 // All that the API refuses, and what it says: a status, a code for programs, and the field that has to be changed.
-import { beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { limits } from '../server/limits.ts'
 import type { Api } from '../testing/http.ts'
-import { fresh, problem, target, targets, type QuickLink, type Tenant } from './quicklink.ts'
+import { fresh, problem, target, targets } from './quicklink.ts'
 
 const long = (length: number): string => 'x'.repeat(length)
 /** What could be written with an offset, and not read back. */
@@ -136,16 +136,10 @@ const nowhere = [
   return paths.map((path) => [method, path] as const)
 })
 
-describe.each(targets)('%s', (_, open) => {
-  let ql: QuickLink
-  let code: string
-  let acme: Tenant
-  let other: Tenant
-  beforeAll(async () => {
-    ql = await open()
-    code = await ql.create()
-    ;[acme, other] = [await ql.tenant(), await ql.tenant()]
-  })
+describe.each(targets)('%s', async (_, open) => {
+  const ql = await open()
+  const code = await ql.create()
+  const [acme, other] = [await ql.tenant(), await ql.tenant()]
 
   const ask = (asked: string, body?: unknown, api = ql.api): ReturnType<Api> => {
     const [method = '', path = ''] = asked.replace('{code}', code).split(' ')

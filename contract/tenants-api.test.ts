@@ -1,18 +1,15 @@
 // Tenants, their keys and what their tiers allow; what is refused is in refusals.test.ts.
-import { beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { startTestApp } from '../testing/app.ts'
 import { freshDatabase } from '../testing/services.ts'
-import { fresh, pages, problem, quickLink, target, targets, type QuickLink } from './quicklink.ts'
+import { fresh, pages, problem, quickLink, target, targets } from './quicklink.ts'
 
 const time = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/) as string
 const dayMs = 86_400_000
 const inDays = (days: number): string => new Date(Date.now() + days * dayMs).toISOString()
 
-describe.each(targets)('%s', (_, open) => {
-  let ql: QuickLink
-  beforeAll(async () => {
-    ql = await open()
-  })
+describe.each(targets)('%s', async (_, open) => {
+  const ql = await open()
 
   describe('tenants', () => {
     it('are created 201, shown, listed page by page, changed and deleted', async () => {

@@ -3,12 +3,9 @@ import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { afterAll, beforeAll, expect, inject, test } from 'vitest'
+import { afterAll, expect, inject, test } from 'vitest'
 import { projectDir } from './paths.ts'
 import { freePort } from './process.ts'
-
-let env: NodeJS.ProcessEnv
-let port: number
 
 const blocks = Array.from(readFileSync(join(projectDir, 'README.md'), 'utf8').matchAll(/```sh\n([^`]*)```/g), ([, text = '']) => text) // prettier-ignore
 const blockWith = (word: string): string => blocks.find((text) => text.includes(word)) ?? `README has no ${word}`
@@ -23,12 +20,10 @@ async function run(script: string): Promise<string> {
 const answers = (text: string): Record<string, unknown>[] =>
   text.split(/(?<=\})(?=\{)/).map((each) => JSON.parse(each) as Record<string, unknown>)
 
-beforeAll(async () => {
-  port = await freePort()
-  const ports = { PORT: String(port), OPS_PORT: String(await freePort()), WORKERS: '1' }
-  const dataDir = join(inject('services').runDir, 'readme-data')
-  env = { PATH: process.env['PATH'], HOME: process.env['HOME'], DATA_DIR: dataDir, MODE: 'embedded', ...ports }
-})
+const port = await freePort()
+const ports = { PORT: String(port), OPS_PORT: String(await freePort()), WORKERS: '1' }
+const dataDir = join(inject('services').runDir, 'readme-data')
+const env = { PATH: process.env['PATH'], HOME: process.env['HOME'], DATA_DIR: dataDir, MODE: 'embedded', ...ports }
 afterAll(() => run('make down'))
 
 test('README starts it, makes a first link, and its calls do what is said of them', { timeout: 120_000 }, async () => {

@@ -5,16 +5,13 @@ import { Agent } from 'node:http'
 import { Session } from 'node:inspector'
 import { relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { send, startTestApp, type Answer, type TestApp } from '../testing/app.ts'
+import { afterAll, expect, test } from 'vitest'
+import { send, startTestApp, type Answer } from '../testing/app.ts'
 import { newTenant } from '../testing/http.ts'
 import { freshDatabase, freshRedis, handInPsql, waitFor } from '../testing/services.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const profiler = new Session()
-let app: TestApp
-let tenantKey: string
-let sql: ReturnType<typeof handInPsql>
 const agent = new Agent({ keepAlive: true, maxSockets: 1 })
 const fewest = 12
 const times = 400
@@ -30,16 +27,14 @@ const post = <T>(method: string, params = {}): T => {
   return answer as T
 }
 
-beforeAll(async () => {
-  const databaseUrl = await freshDatabase()
-  const tiers = JSON.stringify({ standard: { createsPerHour: 10_000, links: 10_000 } })
-  app = await startTestApp({ databaseUrl, redisUrl: await freshRedis(), env: { TIERS: tiers } })
-  sql = handInPsql(databaseUrl)
-  tenantKey = (await newTenant(app, 'acme')).key
-  profiler.connect()
-  post('Profiler.enable')
-  post('Profiler.startPreciseCoverage', { callCount: true, detailed: false })
-})
+const databaseUrl = await freshDatabase()
+const tiers = JSON.stringify({ standard: { createsPerHour: 10_000, links: 10_000 } })
+const app = await startTestApp({ databaseUrl, redisUrl: await freshRedis(), env: { TIERS: tiers } })
+const sql = handInPsql(databaseUrl)
+const tenantKey = (await newTenant(app, 'acme')).key
+profiler.connect()
+post('Profiler.enable')
+post('Profiler.startPreciseCoverage', { callCount: true, detailed: false })
 afterAll(async () => {
   profiler.disconnect()
   agent.destroy()

@@ -1,14 +1,11 @@
 // The first day of a team, whole: the owner signs in, makes a link, makes a tenant and a key for a colleague, who brings links along from a file and sees who
 // came. By pointer, by touch on a phone, and by the keyboard alone; and what the pages are at 400 %.
-import { beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import type { Page } from 'playwright-core'
 import { waitFor } from '../../embedded/wait.ts'
-import { expectSound, quickLink, signedIn, sizes, visit, type At, type Visit } from './browser.ts'
+import { expectSound, quickLink, signedIn, sizes, visit, type Visit } from './browser.ts'
 
-let at: At
-beforeAll(async () => {
-  at = await quickLink()
-})
+const at = await quickLink()
 
 /** How somebody uses a page. */
 interface Hand {

@@ -1,13 +1,10 @@
 // What people do with the console, from the first start on, in a real browser at a real server.
-import { beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { waitFor } from '../../embedded/wait.ts'
 import { created } from '../../testing/http.ts'
-import { expectSound, quickLink, signedIn, signIn, sizes, visit, type At } from './browser.ts'
+import { expectSound, quickLink, signedIn, signIn, sizes, visit } from './browser.ts'
 
-let at: At
-beforeAll(async () => {
-  at = await quickLink()
-})
+const at = await quickLink()
 
 const follow = async (code: string): Promise<number> =>
   (await fetch(`${at.server.url}/${code}`, { redirect: 'manual' })).status

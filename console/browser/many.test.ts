@@ -2,15 +2,12 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { waitFor } from '../../embedded/wait.ts'
 import { apiOf, created } from '../../testing/http.ts'
-import { expectSound, quickLink, signedIn, sizes, type At } from './browser.ts'
+import { expectSound, quickLink, signedIn, sizes } from './browser.ts'
 
-let at: At
-beforeAll(async () => {
-  at = await quickLink()
-})
+const at = await quickLink()
 
 const enabled = async (codes: readonly string[]): Promise<unknown[]> =>
   Promise.all(codes.map(async (code) => (await at.server.api('GET', `/links/${code}`)).body['enabled']))

@@ -1,20 +1,16 @@
 // The way in, and the people of a tenant, in a real browser: a link from the terminal, an invitation, an identity provider.
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 import { freePort } from '../../embedded/process.ts'
 import { waitFor } from '../../embedded/wait.ts'
 import { newTenant } from '../../testing/http.ts'
 import { startIdentityProvider } from '../../testing/identity-provider.ts'
-import { expectSound, isTooWide, quickLink, signedIn, sizes, visit, type At, type Visit } from './browser.ts'
+import { expectSound, isTooWide, quickLink, signedIn, sizes, visit, type Visit } from './browser.ts'
 
-let at: At
-let idp: Awaited<ReturnType<typeof startIdentityProvider>>
-beforeAll(async () => {
-  const port = await freePort()
-  idp = await startIdentityProvider(`http://localhost:${port}/api/v1/sign-in/oidc/callback`)
-  const provider = { OIDC_ISSUER: idp.issuer, OIDC_CLIENT_ID: 'quicklink', OIDC_CLIENT_SECRET: idp.clientSecret }
-  at = await quickLink({ PORT: String(port), ...provider, OIDC_ROLES: 'staff=acme:editor' })
-  await newTenant({ url: at.server.url, api: at.server.api }, 'acme')
-})
+const port = await freePort()
+const idp = await startIdentityProvider(`http://localhost:${port}/api/v1/sign-in/oidc/callback`)
+const provider = { OIDC_ISSUER: idp.issuer, OIDC_CLIENT_ID: 'quicklink', OIDC_CLIENT_SECRET: idp.clientSecret }
+const at = await quickLink({ PORT: String(port), ...provider, OIDC_ROLES: 'staff=acme:editor' })
+await newTenant({ url: at.server.url, api: at.server.api }, 'acme')
 afterAll(() => idp.close())
 
 const linkOf = async (): Promise<string> => String((await at.server.api('POST', '/sign-in-links')).body['url'])

@@ -1,31 +1,28 @@
 // What must not be possible, and what every page has to be: safe, for everybody, and small.
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { created } from '../../testing/http.ts'
-import { expectSound, quickLink, signedIn, sizes, visit, type At } from './browser.ts'
+import { expectSound, quickLink, signedIn, sizes, visit } from './browser.ts'
 
 const pages = ['', '/new', '/links/spring', '/stats', '/stats?code=spring', '/imports', '/members', '/keys', '/tenants', '/tenants/acme', '/domains', '/audit', '/system', '/account', '/nothing-here'] // prettier-ignore
 
 /** Whatever a person can type, said by somebody who means harm. */
 const script = `"'><img src=x onerror="window.hurt=1"><script>window.hurt=1</script>`
 
-let at: At
-beforeAll(async () => {
-  at = await quickLink()
-  const { api } = at.server
-  const rules = [{ url: `https://example.org/?${encodeURIComponent(script)}`, when: { language: 'de', query: { from: script.slice(0, 90) } } }] // prettier-ignore
-  await created(api, '/links', { url: `https://example.org/?${script}`, code: 'spring', title: script, note: script, tags: ['<img src=x onerror="window.hurt=1">', 'Ä'], rules }) // prettier-ignore
-  await created(api, '/links', {
-    url: 'https://example.org/',
-    code: 'guarded',
-    password: 'correct horse',
-    title: script,
-  })
-  await created(api, '/tenants', { id: 'acme', name: script, tier: 'standard' })
-  await created(api, '/tenants/acme/keys', { name: script, role: 'admin' })
-  await created(api, '/domains', { host: 'go.example.com' })
+const at = await quickLink()
+const { api } = at.server
+const rules = [{ url: `https://example.org/?${encodeURIComponent(script)}`, when: { language: 'de', query: { from: script.slice(0, 90) } } }] // prettier-ignore
+await created(api, '/links', { url: `https://example.org/?${script}`, code: 'spring', title: script, note: script, tags: ['<img src=x onerror="window.hurt=1">', 'Ä'], rules }) // prettier-ignore
+await created(api, '/links', {
+  url: 'https://example.org/',
+  code: 'guarded',
+  password: 'correct horse',
+  title: script,
 })
+await created(api, '/tenants', { id: 'acme', name: script, tier: 'standard' })
+await created(api, '/tenants/acme/keys', { name: script, role: 'admin' })
+await created(api, '/domains', { host: 'go.example.com' })
 
 test.each(['light', 'dark'] as const)('every page is sound, %s, on a desk and on a phone, with what a harmful person has typed', async (colorScheme) => {
   const one = await signedIn(at, '/console', { colorScheme })

@@ -1,28 +1,24 @@
 // Statistics, as somebody reads them: from real visits, in a real browser.
 import { readFileSync } from 'node:fs'
-import { beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { dimensions } from '../../server/visits/batch.ts'
 import { pack } from '../../server/visits/cells.ts'
 import { created } from '../../testing/http.ts'
 import { handInPsql, waitFor } from '../../testing/services.ts'
-import { expectSound, quickLink, signedIn, sizes, type At } from './browser.ts'
+import { expectSound, quickLink, signedIn, sizes } from './browser.ts'
 
 const chrome = 'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Safari/537.36'
 const dayMs = 86_400_000
 
-let at: At
-let code: string
-beforeAll(async () => {
-  at = await quickLink()
-  const made = await created(at.server.api, '/links', { url: 'https://example.org/', tags: ['campaign'] })
-  code = String(made['code'])
-  const follow = (userAgent: string, referer: string): Promise<Response> =>
-    fetch(`${at.server.url}/${code}`, { redirect: 'manual', headers: { 'User-Agent': userAgent, Referer: referer } })
-  for (let n = 0; n < 3; n++) await follow(chrome, 'https://news.example/')
-  await follow('Twitterbot/1.0', 'https://t.example/')
-  await waitFor(async () => (await at.server.api('GET', '/stats')).body['total'] === 4)
-  await history()
-})
+const at = await quickLink()
+const made = await created(at.server.api, '/links', { url: 'https://example.org/', tags: ['campaign'] })
+const code = String(made['code'])
+const follow = (userAgent: string, referer: string): Promise<Response> =>
+  fetch(`${at.server.url}/${code}`, { redirect: 'manual', headers: { 'User-Agent': userAgent, Referer: referer } })
+for (let n = 0; n < 3; n++) await follow(chrome, 'https://news.example/')
+await follow('Twitterbot/1.0', 'https://t.example/')
+await waitFor(async () => (await at.server.api('GET', '/stats')).body['total'] === 4)
+await history()
 
 /** Of the tenant, ten days back: by a sample where values are estimates. */
 async function history(): Promise<void> {

@@ -1,17 +1,13 @@
 // Where the API begins and ends, before Postgres has been reached and after. What it refuses behind that is in contract/.
 import { once } from 'node:events'
 import { connect } from 'node:net'
-import { beforeAll, expect, test } from 'vitest'
-import { startTestApp, type Answer, type TestApp } from '../../testing/app.ts'
+import { expect, test } from 'vitest'
+import { startTestApp, type Answer } from '../../testing/app.ts'
 import { freshDatabase } from '../../testing/services.ts'
 
-let starting: TestApp
-let app: TestApp
-beforeAll(async () => {
-  const databaseUrl = await freshDatabase()
-  app = await startTestApp({ databaseUrl })
-  starting = await startTestApp({ databaseUrl, booted: false, key: app.key })
-})
+const databaseUrl = await freshDatabase()
+const app = await startTestApp({ databaseUrl })
+const starting = await startTestApp({ databaseUrl, booted: false, key: app.key })
 
 const told = ({ status, text }: Answer): unknown[] => [status, (JSON.parse(text) as { code: string }).code]
 

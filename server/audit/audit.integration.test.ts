@@ -1,8 +1,8 @@
 // Whoever changes something is in the audit log, with what changed.
 // Long because it knows how to do each operation that changes something.
-import { beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { openSql, withSql } from '../../embedded/sql.ts'
-import { startTestApp, type TestApp } from '../../testing/app.ts'
+import { startTestApp } from '../../testing/app.ts'
 import { apiOf, created, newTenant, type Api, type ApiAnswer } from '../../testing/http.ts'
 import { operations } from '../../testing/operations.ts'
 import { freshDatabase } from '../../testing/services.ts'
@@ -10,12 +10,8 @@ import { limits } from '../limits.ts'
 import { upkeep } from '../links/upkeep.ts'
 
 const publicUrl = 'https://go.example.org'
-let databaseUrl: string
-let app: TestApp
-beforeAll(async () => {
-  databaseUrl = await freshDatabase()
-  app = await startTestApp({ databaseUrl, env: { PUBLIC_URL: publicUrl } })
-})
+const databaseUrl = await freshDatabase()
+const app = await startTestApp({ databaseUrl, env: { PUBLIC_URL: publicUrl } })
 
 interface Entry {
   readonly id: string

@@ -4,18 +4,14 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSy
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
-import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import type { Postgres } from '../connections/postgres.ts'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { search, searches } from '../../testing/search.ts'
 import { freshDatabase, migrated, waitFor } from '../../testing/services.ts'
 import { clicksIn, fromLine } from './batch.ts'
 import { createClickBooks, type ClicksReport } from './books.ts'
 import { Clicks, type ClicksDeps } from './clicks.ts'
 
-let db: Postgres
-beforeAll(async () => {
-  db = await migrated(await freshDatabase())
-})
+const db = await migrated(await freshDatabase())
 
 let dataDir: string
 let running: Clicks[]

@@ -1,23 +1,18 @@
 // Folding changes how many rows there are, and nothing that anybody is told.
 import fc from 'fast-check'
-import { beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { limits } from '../limits.ts'
-import type { Postgres } from '../connections/postgres.ts'
 import { startTestApp } from '../../testing/app.ts'
 import { freshDatabase, migrated } from '../../testing/services.ts'
 import { foldIntoDays, foldIntoMonths, readClicks, removeDeadClicks } from './history.ts'
 
-let databaseUrl: string
-let db: Postgres
-beforeAll(async () => {
-  databaseUrl = await freshDatabase()
-  db = await migrated(databaseUrl)
-  await db.query(
-    `create or replace function ql_now() returns timestamptz language sql volatile as $$ select timestamptz '${now.toISOString()}' $$`,
-  )
-})
-
 const now = new Date('2030-05-17T13:30:00Z')
+const databaseUrl = await freshDatabase()
+const db = await migrated(databaseUrl)
+await db.query(
+  `create or replace function ql_now() returns timestamptz language sql volatile as $$ select timestamptz '${now.toISOString()}' $$`,
+)
+
 const hourMs = 3_600_000
 const dayMs = 24 * hourMs
 

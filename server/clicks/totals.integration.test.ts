@@ -1,15 +1,11 @@
 // A link's total is the sum of its clicks, whoever writes them.
 import { readdirSync, readFileSync } from 'node:fs'
-import { beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import type { Postgres } from '../connections/postgres.ts'
 import { emptyDatabase, freshDatabase, handInPsql, migrated, waitFor } from '../../testing/services.ts'
 
-let databaseUrl: string
-let db: Postgres
-beforeAll(async () => {
-  databaseUrl = await freshDatabase()
-  db = await migrated(databaseUrl)
-})
+let databaseUrl: string = await freshDatabase()
+let db: Postgres = await migrated(databaseUrl)
 
 const wrong = (): Promise<unknown[]> =>
   db.query(

@@ -1,27 +1,21 @@
 // The model test trusts that its script and the Lua one do the same. Here both get the same random writes.
 import { randomUUID } from 'node:crypto'
 import fc from 'fast-check'
-import { beforeAll, expect, it } from 'vitest'
-import type { RedisConnection } from '../connections/redis.ts'
+import { expect, it } from 'vitest'
 import { search, searches } from '../../testing/search.ts'
 import { connectRedis, freshRedis, waitFor } from '../../testing/services.ts'
 import { absent, isLink, type Code, type Known, type Special } from '../link.ts'
 import { setIfNotOlder, type Keys } from './model/redis-model.ts'
 import { singleKeys } from '../redis-keys.ts'
 import { decode } from './schema.ts'
-import { createSharedCache, type SharedCache } from './shared-cache.ts'
+import { createSharedCache } from './shared-cache.ts'
 import { plain } from '../../testing/links.ts'
 
 const lifetimes = { linkTtlS: 3600, notFoundTtlS: 300, tombstoneS: 600, ttlJitter: 0.08 }
 const codes = ['one', 'two'] as Code[]
 
-let redis: RedisConnection
-let cache: SharedCache
-
-beforeAll(async () => {
-  redis = await connectRedis(await freshRedis())
-  cache = createSharedCache(redis, singleKeys, lifetimes)
-})
+const redis = await connectRedis(await freshRedis())
+const cache = createSharedCache(redis, singleKeys, lifetimes)
 
 const known = fc
   .record({

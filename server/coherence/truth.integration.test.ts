@@ -1,30 +1,24 @@
 // What a pass asks Postgres: every change once, at a cost that depends on the changes and not on what lies before them.
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, expect, it } from 'vitest'
 import { limits } from '../limits.ts'
 import { openSql } from '../../embedded/sql.ts'
-import type { Postgres, Sql } from '../connections/postgres.ts'
+import type { Sql } from '../connections/postgres.ts'
 import { freshDatabase, migrated } from '../../testing/services.ts'
 import { compareSnapshots, type Cursor } from './cursor.ts'
-import { createTruth, type Truth } from './truth.ts'
+import { createTruth } from './truth.ts'
 
-let url: string
-let passes: Postgres
-let hand: Postgres
-let truth: Truth
 let asked: { text: string; values: readonly unknown[] }
 
-beforeAll(async () => {
-  url = await freshDatabase()
-  hand = await migrated(url)
-  passes = openSql(url, { maxConnections: 1, onlyIndexes: true })
-  const spy: Sql = {
-    query: (text, values = [], name) => {
-      asked = { text, values }
-      return passes.query(text, values, name)
-    },
-  }
-  truth = createTruth(spy, spy)
-})
+const url = await freshDatabase()
+const hand = await migrated(url)
+const passes = openSql(url, { maxConnections: 1, onlyIndexes: true })
+const spy: Sql = {
+  query: (text, values = [], name) => {
+    asked = { text, values }
+    return passes.query(text, values, name)
+  },
+}
+const truth = createTruth(spy, spy)
 afterAll(async () => {
   await passes.close()
 })

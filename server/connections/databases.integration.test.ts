@@ -1,18 +1,12 @@
 // Each kind of work has its own connections: while all of one kind wait, the others go on.
-import { beforeAll, expect, test } from 'vitest'
-import { startTestApp, type TestApp } from '../../testing/app.ts'
+import { expect, test } from 'vitest'
+import { startTestApp } from '../../testing/app.ts'
 import { freshDatabase, handInPsql, waitFor } from '../../testing/services.ts'
-import type { Postgres } from './postgres.ts'
 
-let app: TestApp
-let hand: Postgres
-
-beforeAll(async () => {
-  const databaseUrl = await freshDatabase()
-  // A statement that waits for a lock waits until the lock is gone. What is told of visits reads the tenants, which are locked below.
-  app = await startTestApp({ databaseUrl, env: { VISITS: 'off' } })
-  hand = handInPsql(databaseUrl)
-})
+const databaseUrl = await freshDatabase()
+// A statement that waits for a lock waits until the lock is gone. What is told of visits reads the tenants, which are locked below.
+const app = await startTestApp({ databaseUrl, env: { VISITS: 'off' } })
+const hand = handInPsql(databaseUrl)
 
 /** Holds a lock until it is told to let go. */
 async function hold(statement: string): Promise<() => Promise<void>> {

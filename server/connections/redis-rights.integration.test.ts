@@ -1,14 +1,11 @@
 // QuickLink's user in Redis may do what QuickLink does, and nothing else. All integration tests have their servers use it.
-import { beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { askRedis } from '../../embedded/redis-process.ts'
 import { startTestApp } from '../../testing/app.ts'
 import { newTenant } from '../../testing/http.ts'
-import { freshDatabase, redisCommand, startRedisServer, waitFor, type LocalServer } from '../../testing/services.ts'
+import { freshDatabase, redisCommand, startRedisServer, waitFor } from '../../testing/services.ts'
 
-let redis: LocalServer
-beforeAll(async () => {
-  redis = await startRedisServer()
-})
+const redis = await startRedisServer()
 
 test.each([
   ['a key of another program', 'GET session:1'],

@@ -2,12 +2,12 @@
 // exchanged in files is used by the next connection.
 import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { beforeAll, expect, inject, test } from 'vitest'
+import { expect, inject, test } from 'vitest'
 import { askRedis } from '../../embedded/redis-process.ts'
 import { freePort } from '../../embedded/process.ts'
 import { startTestApp } from '../../testing/app.ts'
 import { makeCa } from '../../testing/certificates.ts'
-import { freshDatabase, handInPsql, startPostgresServer, startRedisServer, waitFor, type LocalServer } from '../../testing/services.ts' // prettier-ignore
+import { freshDatabase, handInPsql, startPostgresServer, startRedisServer, waitFor } from '../../testing/services.ts' // prettier-ignore
 import { boot } from '../boot.ts'
 import { loadConfig } from '../config.ts'
 import { createLog } from '../telemetry/log.ts'
@@ -15,30 +15,21 @@ import { isUnavailable, openPostgres, type Postgres } from './postgres.ts'
 import { openRedis } from './redis.ts'
 import { database } from './target.ts'
 
-let dir: string
-let ca: string
-let otherCa: string
-let postgres: LocalServer
-let redis: LocalServer
-let redisPort: number
-
-beforeAll(async () => {
-  // Where Postgres' user can enter.
-  const parent = join(inject('services').runDir, 'postgres')
-  mkdirSync(parent, { recursive: true, mode: 0o711 })
-  dir = join(parent, 'tls')
-  mkdirSync(dir, { mode: 0o711 })
-  const authority = makeCa(dir, 'ours')
-  ca = authority.file
-  otherCa = makeCa(dir, 'other').file
-  const { cert, key } = authority.sign('localhost')
-  redisPort = await freePort()
-  const tls = ['tls-auth-clients no', `tls-port ${redisPort}`, `tls-cert-file ${cert}`, `tls-key-file ${key}`]
-  ;[postgres, redis] = await Promise.all([
-    startPostgresServer({ bare: true, settings: ['ssl=on', `ssl_cert_file=${cert}`, `ssl_key_file=${key}`] }),
-    startRedisServer({ config: [...tls, `tls-ca-cert-file ${ca}`] }),
-  ])
-})
+// Where Postgres' user can enter.
+const parent = join(inject('services').runDir, 'postgres')
+mkdirSync(parent, { recursive: true, mode: 0o711 })
+const dir = join(parent, 'tls')
+mkdirSync(dir, { mode: 0o711 })
+const authority = makeCa(dir, 'ours')
+const ca = authority.file
+const otherCa = makeCa(dir, 'other').file
+const { cert, key } = authority.sign('localhost')
+const redisPort = await freePort()
+const tls = ['tls-auth-clients no', `tls-port ${redisPort}`, `tls-cert-file ${cert}`, `tls-key-file ${key}`]
+const [postgres, redis] = await Promise.all([
+  startPostgresServer({ bare: true, settings: ['ssl=on', `ssl_cert_file=${cert}`, `ssl_key_file=${key}`] }),
+  startRedisServer({ config: [...tls, `tls-ca-cert-file ${ca}`] }),
+])
 
 function postgresAt(hostname: string, rootCert: string): string {
   const url = Object.assign(new URL(postgres.url), { hostname })

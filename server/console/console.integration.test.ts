@@ -5,9 +5,9 @@ import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { brotliCompressSync, gzipSync } from 'node:zlib'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 import { waitFor } from '../../embedded/wait.ts'
-import { startTestApp, type TestApp } from '../../testing/app.ts'
+import { startTestApp } from '../../testing/app.ts'
 import { apiOf, newTenant, send } from '../../testing/http.ts'
 import { freshDatabase } from '../../testing/services.ts'
 import { createConsole } from './console.ts'
@@ -16,12 +16,8 @@ const host = { Host: 'go.example.org' }
 const publicUrl = 'https://go.example.org'
 const ours = { 'Sec-Fetch-Site': 'same-origin' }
 
-let databaseUrl: string
-let app: TestApp
-beforeAll(async () => {
-  databaseUrl = await freshDatabase()
-  app = await startTestApp({ databaseUrl, env: { PUBLIC_URL: publicUrl } })
-})
+const databaseUrl = await freshDatabase()
+const app = await startTestApp({ databaseUrl, env: { PUBLIC_URL: publicUrl } })
 
 async function signedIn(key: string): Promise<string> {
   const answer = await apiOf(app.url, null)('POST', '/session', { key }, ours)

@@ -1,12 +1,11 @@
 // Promise 7 on whole servers: 8 processes, one limited link, many more requests than it has hits. Never one too many;
 // how many too few is what each fault may cost at most. QL_HITS_REQUESTS=20000 QL_HITS_LIMIT=1000 shows the full counts.
 import { setTimeout as pause } from 'node:timers/promises'
-import { beforeAll, describe, expect, it } from 'vitest'
-import type { Postgres } from '../connections/postgres.ts'
+import { afterAll, describe, expect, it } from 'vitest'
 import { send } from '../../testing/app.ts'
 import { allTrust } from '../../testing/changes.ts'
 import { flood, type Flood, type FloodOptions } from '../../testing/load.ts'
-import { startServer, type ServerProcess } from '../../testing/server-process.ts'
+import { startServer } from '../../testing/server-process.ts'
 import {
   freshDatabase,
   handInPsql,
@@ -15,8 +14,6 @@ import {
   saveRedis,
   startRedisServer,
   waitFor,
-  type FaultProxy,
-  type LocalServer,
 } from '../../testing/services.ts'
 
 const workers = 8
@@ -27,32 +24,25 @@ const dbTimeoutMs = 1000
 /** What a process may hold of a link: a bundle, and the next one. */
 const held = 2 * Math.max(1, advance >> 5)
 
-let server: ServerProcess
-let redis: LocalServer
-let proxy: FaultProxy
-let sql: Postgres
-
-beforeAll(async () => {
-  redis = await startRedisServer()
-  const through = await proxied(redis.url)
-  proxy = through.proxy
-  const databaseUrl = await freshDatabase()
-  sql = handInPsql(databaseUrl)
-  server = await startServer({
-    DATABASE_URL: databaseUrl,
-    REDIS_URL: through.url,
-    WORKERS: String(workers),
-    HIT_QUOTA_UNGRANTABLE: 'reject',
-    BREAKER_OPEN_MS: '1000',
-    // 8 processes on few cores: a busy scheduler is not an outage.
-    DB_TIMEOUT_MS: String(dbTimeoutMs),
-    REDIS_TIMEOUT_MS: '1000',
-  })
-  await allTrust([server])
-  return async () => {
-    await server.kill()
-  }
-}, 100_000)
+const redis = await startRedisServer()
+const through = await proxied(redis.url)
+const proxy = through.proxy
+const databaseUrl = await freshDatabase()
+const sql = handInPsql(databaseUrl)
+const server = await startServer({
+  DATABASE_URL: databaseUrl,
+  REDIS_URL: through.url,
+  WORKERS: String(workers),
+  HIT_QUOTA_UNGRANTABLE: 'reject',
+  BREAKER_OPEN_MS: '1000',
+  // 8 processes on few cores: a busy scheduler is not an outage.
+  DB_TIMEOUT_MS: String(dbTimeoutMs),
+  REDIS_TIMEOUT_MS: '1000',
+})
+await allTrust([server])
+afterAll(async () => {
+  await server.kill()
+})
 
 async function link(monthlyHits: number): Promise<string> {
   const { body } = await server.api('POST', '/links', { url: 'https://example.org/', monthlyHits })

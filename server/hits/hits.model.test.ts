@@ -3,8 +3,7 @@
 // failure prints its seed and script. testing/search.ts says how to look
 // further.
 import fc from 'fast-check'
-import { beforeAll, describe, expect, it } from 'vitest'
-import type { RedisConnection } from '../connections/redis.ts'
+import { describe, expect, it } from 'vitest'
 import { connectRedis, freshRedis } from '../../testing/services.ts'
 import { fixedSeed, search, searches } from '../../testing/search.ts'
 import { VirtualTime } from '../../testing/virtual-time.ts'
@@ -54,10 +53,7 @@ const script = fc
   )
   .map(([many, events, classic]): Step[] => [...many, ...events, ...classic].sort((a, b) => a.atMs - b.atMs))
 
-let redis: RedisConnection
-beforeAll(async () => {
-  redis = await connectRedis(await freshRedis())
-})
+const redis = await connectRedis(await freshRedis())
 
 interface Told {
   readonly served: number

@@ -1,13 +1,9 @@
 // What Postgres grants, on a real one, at a time of the test's choosing.
-import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import type { Postgres } from '../connections/postgres.ts'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { freshDatabase, migrated } from '../../testing/services.ts'
 import { grantHits, readHits, returnHits } from './store.ts'
 
-let db: Postgres
-beforeAll(async () => {
-  db = await migrated(await freshDatabase())
-})
+const db = await migrated(await freshDatabase())
 
 let linkId: number
 const grant = (step: 'advance' | 'bundle' = 'advance', seen: number | null = null) => grantHits(db, linkId, step, seen)

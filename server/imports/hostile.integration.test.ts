@@ -2,26 +2,21 @@
 import { once } from 'node:events'
 import { request as openRequest, type ClientRequest, type IncomingMessage } from 'node:http'
 import { text } from 'node:stream/consumers'
-import { beforeAll, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { newTenant, type Api, type ApiAnswer } from '../../testing/http.ts'
-import { startTestApp, type TestApp } from '../../testing/app.ts'
+import { startTestApp } from '../../testing/app.ts'
 import { freshDatabase, handInPsql, waitFor } from '../../testing/services.ts'
-import type { Postgres } from '../connections/postgres.ts'
 
-let app: TestApp
-let sql: Postgres
 let names = 0
 const fresh = (word: string): string => `${word}${++names}`
 
-beforeAll(async () => {
-  const databaseUrl = await freshDatabase()
-  const tiers = { standard: { links: 10, lifeDays: 30, monthlyHits: 5, createsPerHour: 1 } }
-  app = await startTestApp({
-    databaseUrl,
-    env: { IMPORT_MAX_MB: '1', TIERS: JSON.stringify(tiers) },
-  })
-  sql = handInPsql(databaseUrl)
+const databaseUrl = await freshDatabase()
+const tiers = { standard: { links: 10, lifeDays: 30, monthlyHits: 5, createsPerHour: 1 } }
+const app = await startTestApp({
+  databaseUrl,
+  env: { IMPORT_MAX_MB: '1', TIERS: JSON.stringify(tiers) },
 })
+const sql = handInPsql(databaseUrl)
 
 const csv = { 'Content-Type': 'text/csv' }
 const send = (file: string | Buffer, api: Api = app.api, headers: Record<string, string> = csv): Promise<ApiAnswer> =>

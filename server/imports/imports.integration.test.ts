@@ -1,23 +1,18 @@
 // An import from its file to its links, on a real Postgres.
-import { beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { newTenant, type Api, type ApiAnswer } from '../../testing/http.ts'
-import { startTestApp, type TestApp } from '../../testing/app.ts'
+import { startTestApp } from '../../testing/app.ts'
 import { freshDatabase, handInPsql, waitFor } from '../../testing/services.ts'
-import type { Postgres } from '../connections/postgres.ts'
 
-let app: TestApp
-let sql: Postgres
 let names = 0
 const fresh = (word: string): string => `${word}${++names}`
 
-beforeAll(async () => {
-  const databaseUrl = await freshDatabase()
-  app = await startTestApp({
-    databaseUrl,
-    env: { PUBLIC_URL: 'https://ql.test' },
-  })
-  sql = handInPsql(databaseUrl)
+const databaseUrl = await freshDatabase()
+const app = await startTestApp({
+  databaseUrl,
+  env: { PUBLIC_URL: 'https://ql.test' },
 })
+const sql = handInPsql(databaseUrl)
 
 type Import = Record<string, unknown> & { readonly id: string; readonly state: string }
 

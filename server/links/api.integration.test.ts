@@ -1,24 +1,18 @@
 // The API of links as its rows in Postgres show it, and while Postgres is away. What needs no look behind it is in contract/.
 import { beforeAll, describe, expect, test, vi } from 'vitest'
 import { hurried } from '../../testing/server-process.ts'
-import { startTestApp, type ApiAnswer, type TestApp } from '../../testing/app.ts'
+import { startTestApp, type ApiAnswer } from '../../testing/app.ts'
 import { newTenant } from '../../testing/http.ts'
-import { freshDatabase, handInPsql, proxied, type FaultProxy } from '../../testing/services.ts'
+import { freshDatabase, handInPsql, proxied } from '../../testing/services.ts'
 import { limits } from '../limits.ts'
-import type { Postgres } from '../connections/postgres.ts'
 
 const url = 'https://example.com/'
-let app: TestApp
-let proxy: FaultProxy
-let db: Postgres
 
-beforeAll(async () => {
-  const databaseUrl = await freshDatabase()
-  const through = await proxied(databaseUrl)
-  proxy = through.proxy
-  app = await startTestApp({ databaseUrl: through.url, env: { API_DB_TIMEOUT_MS: hurried.API_DB_TIMEOUT_MS } })
-  db = handInPsql(databaseUrl)
-})
+const databaseUrl = await freshDatabase()
+const through = await proxied(databaseUrl)
+const proxy = through.proxy
+const app = await startTestApp({ databaseUrl: through.url, env: { API_DB_TIMEOUT_MS: hurried.API_DB_TIMEOUT_MS } })
+const db = handInPsql(databaseUrl)
 
 const create = (more: object, headers = {}): Promise<ApiAnswer> => app.api('POST', '/links', { url, ...more }, headers)
 const withKey = (key: string): Record<string, string> => ({ 'Idempotency-Key': key })

@@ -1,20 +1,14 @@
 // Requests for many links that something comes between.
-import { beforeAll, expect, it } from 'vitest'
-import { startTestApp, type TestApp } from '../../testing/app.ts'
+import { expect, it } from 'vitest'
+import { startTestApp } from '../../testing/app.ts'
 import { newTenant } from '../../testing/http.ts'
-import { freshDatabase, handInPsql, proxied, waitFor, type FaultProxy } from '../../testing/services.ts'
-import type { Postgres } from '../connections/postgres.ts'
+import { freshDatabase, handInPsql, proxied, waitFor } from '../../testing/services.ts'
 
-let app: TestApp
-let hand: Postgres
-let proxy: FaultProxy
-beforeAll(async () => {
-  const databaseUrl = await freshDatabase()
-  const through = await proxied(databaseUrl)
-  proxy = through.proxy
-  app = await startTestApp({ databaseUrl: through.url })
-  hand = handInPsql(databaseUrl)
-})
+const databaseUrl = await freshDatabase()
+const through = await proxied(databaseUrl)
+const proxy = through.proxy
+const app = await startTestApp({ databaseUrl: through.url })
+const hand = handInPsql(databaseUrl)
 
 const url = 'https://example.org/'
 const count = async (what: string): Promise<number> =>

@@ -1,21 +1,16 @@
 // Title, note and tags as their rows show it: a change of them alone is none of the link's, and they go with it.
-import { beforeAll, expect, test } from 'vitest'
-import { startTestApp, type ApiAnswer, type TestApp } from '../../testing/app.ts'
+import { expect, test } from 'vitest'
+import { startTestApp, type ApiAnswer } from '../../testing/app.ts'
 import { newTenant } from '../../testing/http.ts'
 import { freshDatabase, handInPsql } from '../../testing/services.ts'
 import { limits } from '../limits.ts'
-import type { Postgres } from '../connections/postgres.ts'
 import { clickOrder } from './click-order.ts'
 import { upkeep } from './upkeep.ts'
 
 const url = 'https://example.com/'
-let app: TestApp
-let db: Postgres
-beforeAll(async () => {
-  const databaseUrl = await freshDatabase()
-  app = await startTestApp({ databaseUrl })
-  db = handInPsql(databaseUrl)
-})
+const databaseUrl = await freshDatabase()
+const app = await startTestApp({ databaseUrl })
+const db = handInPsql(databaseUrl)
 const create = (more: object): Promise<ApiAnswer> => app.api('POST', '/links', { url, ...more })
 const idOf = async (code: string): Promise<number> =>
   (await db.query<{ id: number }>('select id from links where code = $1', [code]))[0]?.id ?? NaN

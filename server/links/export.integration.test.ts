@@ -1,13 +1,12 @@
 // An export is of one moment, holds little, and takes nothing from others; and what becomes of it when one side of it dies.
 import { connect, type Socket } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
-import { afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { startTestApp, type TestApp } from '../../testing/app.ts'
+import { afterEach, describe, expect, it } from 'vitest'
+import { startTestApp } from '../../testing/app.ts'
 import { newTenant } from '../../testing/http.ts'
-import { freshDatabase, handInPsql, proxied, waitFor, type FaultProxy } from '../../testing/services.ts'
+import { freshDatabase, handInPsql, proxied, waitFor } from '../../testing/services.ts'
 import { createExportTurns } from '../api/export-turns.ts'
 import { loadConfig } from '../config.ts'
-import type { Postgres } from '../connections/postgres.ts'
 
 const sockets: Socket[] = []
 afterEach(() => {
@@ -15,20 +14,14 @@ afterEach(() => {
 })
 
 const links = 3000
-let app: TestApp
-let databaseUrl: string
-let hand: Postgres
-let proxy: FaultProxy
-beforeAll(async () => {
-  databaseUrl = await freshDatabase()
-  const through = await proxied(databaseUrl)
-  proxy = through.proxy
-  app = await startTestApp({ databaseUrl: through.url })
-  hand = handInPsql(databaseUrl)
-  await hand.query(
-    `insert into links (code, url) select 'big-' || n, 'https://example.org/' || repeat('x', 5000) from generate_series(1, ${links}) n`,
-  )
-})
+const databaseUrl = await freshDatabase()
+const through = await proxied(databaseUrl)
+const proxy = through.proxy
+const app = await startTestApp({ databaseUrl: through.url })
+const hand = handInPsql(databaseUrl)
+await hand.query(
+  `insert into links (code, url) select 'big-' || n, 'https://example.org/' || repeat('x', 5000) from generate_series(1, ${links}) n`,
+)
 
 /** Asks for all, and reads nothing until it is told to; then to the end. */
 async function begin(key = app.key) {

@@ -1,12 +1,11 @@
 // How often a create waits for Postgres and Redis, one after the other. Each answer of theirs is late by the same time, so the
 // time of a create tells how many it has waited for.
-import { beforeAll, expect, test } from 'vitest'
-import { startTestApp, type ApiAnswer, type TestApp } from '../../testing/app.ts'
+import { expect, test } from 'vitest'
+import { startTestApp, type ApiAnswer } from '../../testing/app.ts'
 import { freshDatabase, freshRedis, proxied, type FaultProxy } from '../../testing/services.ts'
 
 const url = 'https://example.com/'
 const lateMs = 60
-let app: TestApp
 const proxies: FaultProxy[] = []
 
 async function behindProxy(target: string): Promise<string> {
@@ -15,11 +14,9 @@ async function behindProxy(target: string): Promise<string> {
   return url
 }
 
-beforeAll(async () => {
-  const databaseUrl = await behindProxy(await freshDatabase())
-  const redisUrl = await behindProxy(await freshRedis())
-  app = await startTestApp({ databaseUrl, redisUrl, env: { REDIS_TIMEOUT_MS: '1000' } })
-})
+const databaseUrl = await behindProxy(await freshDatabase())
+const redisUrl = await behindProxy(await freshRedis())
+const app = await startTestApp({ databaseUrl, redisUrl, env: { REDIS_TIMEOUT_MS: '1000' } })
 
 /** The fewest of some: a machine that is busy makes it more, never less. */
 async function waits(ask: (n: number) => Promise<ApiAnswer>, before: () => Promise<unknown>): Promise<number> {

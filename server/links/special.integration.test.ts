@@ -1,10 +1,8 @@
 // Where a special link leads stands where no server looks that does not know of rules and passwords.
-import { beforeAll, expect, it, test } from 'vitest'
+import { expect, it, test } from 'vitest'
 import { adminUrlOf, connectRedis, freshDatabase, freshRedis, handInPsql } from '../../testing/services.ts'
-import { send, startTestApp, type TestApp } from '../../testing/app.ts'
+import { send, startTestApp } from '../../testing/app.ts'
 import { singleKeys } from '../redis-keys.ts'
-import type { Postgres } from '../connections/postgres.ts'
-import type { RedisConnection } from '../connections/redis.ts'
 import type { Code } from '../link.ts'
 
 const target = 'https://target.example.org/'
@@ -12,17 +10,12 @@ const password = 'correct horse'
 const rules = [{ when: { language: 'de' }, url: `${target}de` }]
 const specials = { rules, password }
 
-let app: TestApp
-let hand: Postgres
-let redis: RedisConnection
-beforeAll(async () => {
-  const databaseUrl = await freshDatabase()
-  const redisUrl = await freshRedis()
-  // A machine that is busy with other tests is not a Postgres that does not answer.
-  app = await startTestApp({ databaseUrl, redisUrl, env: { REDIS_TIMEOUT_MS: '1000' } })
-  redis = await connectRedis(redisUrl)
-  hand = handInPsql(adminUrlOf(databaseUrl))
-})
+const databaseUrl = await freshDatabase()
+const redisUrl = await freshRedis()
+// A machine that is busy with other tests is not a Postgres that does not answer.
+const app = await startTestApp({ databaseUrl, redisUrl, env: { REDIS_TIMEOUT_MS: '1000' } })
+const redis = await connectRedis(redisUrl)
+const hand = handInPsql(adminUrlOf(databaseUrl))
 
 const secrets = async (code: string): Promise<number> =>
   (await hand.query('select 1 from link_passwords p join links l on l.id = p.link_id where l.code = $1', [code])).length

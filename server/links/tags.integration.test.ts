@@ -1,19 +1,15 @@
 // How many links a tag has: what is written down beside it is what a count would say, and nobody waits for it.
-import { beforeAll, expect, test } from 'vitest'
-import { startTestApp, type TestApp } from '../../testing/app.ts'
+import { expect, test } from 'vitest'
+import { startTestApp } from '../../testing/app.ts'
 import { times } from '../../testing/http.ts'
 import { freshDatabase, handInPsql } from '../../testing/services.ts'
-import type { Postgres, Sql } from '../connections/postgres.ts'
+import type { Sql } from '../connections/postgres.ts'
 import { listTags, type TagShown } from './tags.ts'
 import { countTags } from './upkeep.ts'
 
-let app: TestApp
-let db: Postgres
-beforeAll(async () => {
-  const databaseUrl = await freshDatabase()
-  app = await startTestApp({ databaseUrl })
-  db = handInPsql(databaseUrl)
-})
+const databaseUrl = await freshDatabase()
+const app = await startTestApp({ databaseUrl })
+const db = handInPsql(databaseUrl)
 const listed = async (): Promise<unknown> => (await app.api('GET', '/tags')).body['items']
 const counted = (): Promise<TagShown[]> =>
   db.query(

@@ -1,21 +1,16 @@
-import { beforeAll, expect, test } from 'vitest'
-import { startTestApp, type ApiAnswer, type TestApp } from '../../testing/app.ts'
+import { afterAll, expect, test } from 'vitest'
+import { startTestApp, type ApiAnswer } from '../../testing/app.ts'
 import { newTenant } from '../../testing/http.ts'
 import { openSql } from '../../embedded/sql.ts'
 import { freshDatabase } from '../../testing/services.ts'
 import { limits } from '../limits.ts'
-import type { Postgres } from '../connections/postgres.ts'
 import { upkeep } from './upkeep.ts'
 
-let app: TestApp
-let db: Postgres
-beforeAll(async () => {
-  const databaseUrl = await freshDatabase()
-  app = await startTestApp({ databaseUrl })
-  // As the upkeep's own connections.
-  db = openSql(databaseUrl, { maxConnections: 8, queryMs: 2000 })
-  return () => db.close()
-})
+const databaseUrl = await freshDatabase()
+const app = await startTestApp({ databaseUrl })
+// As the upkeep's own connections.
+const db = openSql(databaseUrl, { maxConnections: 8, queryMs: 2000 })
+afterAll(() => db.close())
 const create = (body: object, headers = {}): Promise<ApiAnswer> => app.api('POST', '/links', { url, ...body }, headers)
 
 const failed: [task: string, error: unknown][] = []

@@ -1,21 +1,16 @@
 // Members of a tenant, as browsers and admins ask: invitations, roles, and what becomes of sessions that are open. Long because one server and
 // its members serve all of it.
-import { beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { withSql } from '../../embedded/sql.ts'
 import { waitFor } from '../../embedded/wait.ts'
-import { startTestApp, type TestApp } from '../../testing/app.ts'
+import { startTestApp } from '../../testing/app.ts'
 import { apiOf, created, newTenant, type Api, type ApiAnswer } from '../../testing/http.ts'
 import { freshDatabase } from '../../testing/services.ts'
 import { limits } from '../limits.ts'
 
-let databaseUrl: string
-let app: TestApp
-let strangers: Api
-beforeAll(async () => {
-  databaseUrl = await freshDatabase()
-  app = await startTestApp({ databaseUrl, env: { PUBLIC_URL: 'https://go.example.org' } })
-  strangers = apiOf(app.url, null)
-})
+const databaseUrl = await freshDatabase()
+const app = await startTestApp({ databaseUrl, env: { PUBLIC_URL: 'https://go.example.org' } })
+const strangers = apiOf(app.url, null)
 
 const ours = { 'Sec-Fetch-Site': 'same-origin' }
 const cookieOf = (answer: ApiAnswer): string => String(answer.headers['set-cookie']).split(';', 1)[0] ?? ''

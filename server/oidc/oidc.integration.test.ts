@@ -1,10 +1,10 @@
 // Signing in by an identity provider, as browsers do it: a real provider, a real server, and everything that can be wrong between.
 // Long because one provider serves all of it.
 import { PassThrough } from 'node:stream'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 import { withSql } from '../../embedded/sql.ts'
 import { waitFor } from '../../embedded/wait.ts'
-import { startTestApp, type TestApp } from '../../testing/app.ts'
+import { startTestApp } from '../../testing/app.ts'
 import { apiOf, newTenant, type Answer, type Api } from '../../testing/http.ts'
 import { browser, startIdentityProvider, type Person } from '../../testing/identity-provider.ts'
 import { freshDatabase } from '../../testing/services.ts'
@@ -17,26 +17,21 @@ let logged = ''
 logTo.on('data', (chunk: Buffer) => (logged += chunk.toString()))
 const log = (): string => logged
 
-let databaseUrl: string
-let app: TestApp
-let idp: Awaited<ReturnType<typeof startIdentityProvider>>
-beforeAll(async () => {
-  databaseUrl = await freshDatabase()
-  idp = await startIdentityProvider(`${start}/callback`)
-  app = await startTestApp({
-    databaseUrl,
-    logTo,
-    env: {
-      PUBLIC_URL: publicUrl,
-      LOG_LEVEL: 'info',
-      OIDC_ISSUER: idp.issuer,
-      OIDC_CLIENT_ID: 'quicklink',
-      OIDC_CLIENT_SECRET: idp.clientSecret,
-      OIDC_ROLES: 'bosses=owner:owner, acme admins=acme:admin,staff=acme:editor,a=b=acme:viewer,lost=nowhere:editor',
-    },
-  })
-  await newTenant(app, 'acme')
+const databaseUrl = await freshDatabase()
+const idp = await startIdentityProvider(`${start}/callback`)
+const app = await startTestApp({
+  databaseUrl,
+  logTo,
+  env: {
+    PUBLIC_URL: publicUrl,
+    LOG_LEVEL: 'info',
+    OIDC_ISSUER: idp.issuer,
+    OIDC_CLIENT_ID: 'quicklink',
+    OIDC_CLIENT_SECRET: idp.clientSecret,
+    OIDC_ROLES: 'bosses=owner:owner, acme admins=acme:admin,staff=acme:editor,a=b=acme:viewer,lost=nowhere:editor',
+  },
 })
+await newTenant(app, 'acme')
 afterAll(() => idp.close())
 
 let n = 0

@@ -1,7 +1,6 @@
 // Whole servers on one database and one Redis: the limits hold across processes, through kills and without Redis.
 import { setTimeout as pause } from 'node:timers/promises'
-import { beforeAll, describe, expect, test } from 'vitest'
-import type { Postgres } from '../connections/postgres.ts'
+import { describe, expect, test } from 'vitest'
 import { apiOf, newTenant as newTenantOf, send, tally, times, type ApiAnswer } from '../../testing/http.ts'
 import { startServer, type ServerProcess } from '../../testing/server-process.ts'
 import {
@@ -11,7 +10,6 @@ import {
   redisCommand,
   startRedisServer,
   waitFor,
-  type LocalServer,
 } from '../../testing/services.ts'
 
 const url = 'https://example.com/'
@@ -19,23 +17,16 @@ const url = 'https://example.com/'
 const patient = { LOG_LEVEL: 'warn', REDIS_TIMEOUT_MS: '10000' }
 const tiers = JSON.stringify({ plus: { createsPerHour: null } })
 
-let databaseUrl: string
-let redis: LocalServer
-let db: Postgres
-let server: ServerProcess
-
-beforeAll(async () => {
-  databaseUrl = await freshDatabase()
-  redis = await startRedisServer()
-  server = await startServer({
-    DATABASE_URL: databaseUrl,
-    REDIS_URL: redis.url,
-    WORKERS: '4',
-    TIERS: tiers,
-    ...patient,
-  })
-  db = handInPsql(adminUrlOf(databaseUrl))
-}, 60_000)
+const databaseUrl = await freshDatabase()
+const redis = await startRedisServer()
+const server = await startServer({
+  DATABASE_URL: databaseUrl,
+  REDIS_URL: redis.url,
+  WORKERS: '4',
+  TIERS: tiers,
+  ...patient,
+})
+const db = handInPsql(adminUrlOf(databaseUrl))
 
 let tenants = 0
 const newTenant = (terms: object): ReturnType<typeof newTenantOf> => newTenantOf(server, `tenant-${++tenants}`, terms)

@@ -1,18 +1,14 @@
 // A create that knows that there is room counts nothing. What it knows is a bound that triggers raise: it must never be too low,
 // whoever adds links, and whoever counts meanwhile.
 import fc from 'fast-check'
-import { beforeAll, beforeEach, expect, test } from 'vitest'
-import type { Postgres } from '../connections/postgres.ts'
+import { beforeEach, expect, test } from 'vitest'
 import { search, searches } from '../../testing/search.ts'
 import { freshDatabase, migrated, waitFor } from '../../testing/services.ts'
 import { countLinks, countTowards, lockTenant, recount } from './quota-store.ts'
 
-let db: Postgres
 let tenants = 0
 let tenant: string
-beforeAll(async () => {
-  db = await migrated(await freshDatabase())
-})
+const db = await migrated(await freshDatabase())
 const begin = async (): Promise<void> => {
   tenant = `t-${++tenants}`
   await db.query("insert into tenants (id, name, tier) values ($1, $1, 'standard')", [tenant])

@@ -1,21 +1,17 @@
-import { beforeAll, expect, test } from 'vitest'
-import type { Postgres, Sql } from '../connections/postgres.ts'
+import { expect, test } from 'vitest'
+import type { Sql } from '../connections/postgres.ts'
 import { startTestApp } from '../../testing/app.ts'
 import { freshDatabase, handInPsql } from '../../testing/services.ts'
 import { createQuotaSync } from './quota-sync.ts'
 import type { TenantQuota } from './tenant-quota.ts'
 import { defaultTiers } from '../tenants/tiers.ts'
 
-let db: Postgres
-
-beforeAll(async () => {
-  const databaseUrl = await freshDatabase()
-  const app = await startTestApp({ databaseUrl })
-  for (const [id, tier] of [['acme', 'standard'], ['bigger', 'plus'], ['free', 'unlimited']]) {
+const databaseUrl = await freshDatabase()
+const app = await startTestApp({ databaseUrl })
+for (const [id, tier] of [['acme', 'standard'], ['bigger', 'plus'], ['free', 'unlimited']]) {
     expect((await app.api('POST', '/tenants', { id, name: id, tier })).status).toBe(201)
   } // prettier-ignore
-  db = handInPsql(databaseUrl, { maxConnections: 8 })
-})
+const db = handInPsql(databaseUrl, { maxConnections: 8 })
 
 function replica() {
   const synced: string[] = []

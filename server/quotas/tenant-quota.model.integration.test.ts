@@ -1,27 +1,23 @@
 // Reserve, refund and sync in every order, killed processes included: the real scripts on a real Redis, around a model of
 // the rows, the lock and the row's generation. When nothing is in flight, Redis counts what the rows say.
-import { beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, test } from 'vitest'
 import fc from 'fast-check'
-import { openRedis, type RedisConnection } from '../connections/redis.ts'
+import { openRedis } from '../connections/redis.ts'
 import { fixedSeed, search, searches } from '../../testing/search.ts'
 import { freshRedis, waitFor } from '../../testing/services.ts'
 import { singleKeys } from '../redis-keys.ts'
 import { loadScripts } from './tenant-quota.ts'
 
-let redis: RedisConnection
-let scripts: ReturnType<typeof loadScripts>
 const tenant = 'acme'
 const limit = 6
 const ignore = (): void => undefined
 
-beforeAll(async () => {
-  const redisUrl = await freshRedis()
-  const target = { redisUrl, redisSentinels: undefined, redisSentinelName: undefined, redisPassword: undefined }
-  redis = openRedis(target, { onError: ignore, onCommand: ignore })
-  scripts = loadScripts(redis, singleKeys)
-  await waitFor(() => redis.ready)
-  return () => redis.close()
-})
+const redisUrl = await freshRedis()
+const target = { redisUrl, redisSentinels: undefined, redisSentinelName: undefined, redisPassword: undefined }
+const redis = openRedis(target, { onError: ignore, onCommand: ignore })
+const scripts = loadScripts(redis, singleKeys)
+await waitFor(() => redis.ready)
+afterAll(() => redis.close())
 
 const inRedis = async (name: string): Promise<string | null> =>
   (await redis.getEach([`quota:tenant:${tenant}:${name}`]))[0] ?? null

@@ -1,15 +1,12 @@
 // Over HTTP: who scans is told 429, and existing links redirect all the same.
 import { setTimeout as pause } from 'node:timers/promises'
-import { beforeAll, expect, test } from 'vitest'
-import { send, startTestApp, type TestApp } from '../../testing/app.ts'
+import { expect, test } from 'vitest'
+import { send, startTestApp } from '../../testing/app.ts'
 import { startServer } from '../../testing/server-process.ts'
 import { freshDatabase } from '../../testing/services.ts'
 
-let app: TestApp
-beforeAll(async () => {
-  const env = { NOT_FOUND_PER_MINUTE: '4', SCAN_ALLOWLIST: '192.0.2.99', TRUST_PROXY: '1' }
-  app = await startTestApp({ databaseUrl: await freshDatabase(), env })
-})
+const env = { NOT_FOUND_PER_MINUTE: '4', SCAN_ALLOWLIST: '192.0.2.99', TRUST_PROXY: '1' }
+const app = await startTestApp({ databaseUrl: await freshDatabase(), env })
 
 const from = (address: string) => (path: string) => app.get(path, { 'X-Forwarded-For': `198.51.100.1, ${address}` })
 

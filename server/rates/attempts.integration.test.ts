@@ -1,19 +1,16 @@
 // Attempts count, not successes: what a tenant asks for in vain, and what it changes, has its budgets.
-import { beforeAll, describe, expect, test } from 'vitest'
-import { startTestApp, type ApiAnswer, type TestApp } from '../../testing/app.ts'
+import { describe, expect, test } from 'vitest'
+import { startTestApp, type ApiAnswer } from '../../testing/app.ts'
 import { newTenant, type Api, times, tally } from '../../testing/http.ts'
 import { freshDatabase, freshRedis } from '../../testing/services.ts'
 
 const url = 'https://example.com/'
-let app: TestApp
 
-beforeAll(async () => {
-  app = await startTestApp({
-    databaseUrl: await freshDatabase(),
-    redisUrl: await freshRedis(),
-    // Who is admitted is tested here; a machine that is busy with tests is not always in time.
-    env: { REDIS_TIMEOUT_MS: '1000', TIERS: '{"plus": {"changesPerHour": 5}}' },
-  })
+const app = await startTestApp({
+  databaseUrl: await freshDatabase(),
+  redisUrl: await freshRedis(),
+  // Who is admitted is tested here; a machine that is busy with tests is not always in time.
+  env: { REDIS_TIMEOUT_MS: '1000', TIERS: '{"plus": {"changesPerHour": 5}}' },
 })
 
 let tenants = 0

@@ -1,9 +1,8 @@
 // One suite for every way to count, and what happens at a window's edge and when Redis dies.
 import { setTimeout as pause } from 'node:timers/promises'
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, describe, expect, test, vi } from 'vitest'
 import { Breaker } from '../connections/breaker.ts'
-import type { RedisConnection } from '../connections/redis.ts'
-import { freshRedis, connectRedis, proxied, type FaultProxy } from '../../testing/services.ts'
+import { freshRedis, connectRedis, proxied } from '../../testing/services.ts'
 import { askRedis } from '../connections/ask-redis.ts'
 import { singleKeys } from '../redis-keys.ts'
 import { countersBy, countInMemory, countInRedis, insured, type Count, type Counters } from './counters.ts'
@@ -12,16 +11,11 @@ import { createRateLimit, type RateLimit } from './rate-limit.ts'
 import { defaultTiers } from '../tenants/tiers.ts'
 
 const ignore = (): void => undefined
-let redis: RedisConnection
-let proxy: FaultProxy
-let breaker: Breaker
 
-beforeAll(async () => {
-  const through = await proxied(await freshRedis())
-  proxy = through.proxy
-  redis = await connectRedis(through.url)
-  breaker = new Breaker({ failures: 5, windowMs: 10_000, openMs: 300 })
-})
+const through = await proxied(await freshRedis())
+const proxy = through.proxy
+const redis = await connectRedis(through.url)
+const breaker = new Breaker({ failures: 5, windowMs: 10_000, openMs: 300 })
 afterAll(() => {
   breaker.shutdown()
   redis.close()

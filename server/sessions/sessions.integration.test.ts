@@ -1,21 +1,16 @@
 // Sign-in for browsers, as a browser would ask: with a cookie, and with what browsers say of where a request comes from.
-import { beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { waitFor } from '../../embedded/wait.ts'
 import { openSql, withSql } from '../../embedded/sql.ts'
-import { startTestApp, type TestApp } from '../../testing/app.ts'
+import { startTestApp } from '../../testing/app.ts'
 import { apiOf, created, newTenant, type Api, type ApiAnswer } from '../../testing/http.ts'
 import { freshDatabase } from '../../testing/services.ts'
 import { limits } from '../limits.ts'
 import { upkeep } from '../links/upkeep.ts'
 
-let databaseUrl: string
-let app: TestApp
-let strangers: Api
-beforeAll(async () => {
-  databaseUrl = await freshDatabase()
-  app = await startTestApp({ databaseUrl, env: { PUBLIC_URL: 'https://go.example.org' } })
-  strangers = apiOf(app.url, null)
-})
+const databaseUrl = await freshDatabase()
+const app = await startTestApp({ databaseUrl, env: { PUBLIC_URL: 'https://go.example.org' } })
+const strangers = apiOf(app.url, null)
 
 const ours = { 'Sec-Fetch-Site': 'same-origin' }
 const cookieOf = (answer: ApiAnswer): string => String(answer.headers['set-cookie']).split(';', 1)[0] ?? ''

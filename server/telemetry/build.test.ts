@@ -2,19 +2,16 @@ import { execFileSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 import { commitOf } from './build.ts'
 
-let dir: string
 const env = { PATH: process.env['PATH'], GIT_AUTHOR_NAME: 'a', GIT_AUTHOR_EMAIL: 'a@b.c', GIT_COMMITTER_NAME: 'a', GIT_COMMITTER_EMAIL: 'a@b.c' } // prettier-ignore
 const git = (...args: string[]): string => execFileSync('git', args, { cwd: dir, env, encoding: 'utf8' }).trim()
 const head = (...at: string[]): string => git(...at, 'rev-parse', 'HEAD').slice(0, 12)
 
-beforeAll(() => {
-  dir = mkdtempSync(join(tmpdir(), 'quicklink-build-'))
-  git('init', '--quiet')
-  git('commit', '--quiet', '--allow-empty', '--message=one')
-})
+const dir = mkdtempSync(join(tmpdir(), 'quicklink-build-'))
+git('init', '--quiet')
+git('commit', '--quiet', '--allow-empty', '--message=one')
 afterAll(() => rmSync(dir, { recursive: true }))
 
 test('the commit is that of the checkout, of a worktree too, on a branch or none, packed or not', () => {

@@ -1,15 +1,12 @@
 // What somebody without a key can do to those who have one.
-import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { limits } from '../limits.ts'
-import { send, startTestApp, type Answer, type ApiAnswer, type TestApp } from '../../testing/app.ts'
+import { send, startTestApp, type Answer, type ApiAnswer } from '../../testing/app.ts'
 import { tally, times } from '../../testing/http.ts'
 import { guess, randomKey } from '../../loadtest/bench/guessers.ts'
 import { startServer } from '../../testing/server-process.ts'
 import { freshDatabase, proxied } from '../../testing/services.ts'
 import { generateKey } from './keys.ts'
-
-let app: TestApp
-let key: string
 
 const ask = (bearer: string, forwardedFor?: string): Promise<ApiAnswer> =>
   app.api('GET', '/links?limit=1', undefined, {
@@ -20,11 +17,9 @@ const ask = (bearer: string, forwardedFor?: string): Promise<ApiAnswer> =>
 const newKey = async (): Promise<string> =>
   String((await app.api('POST', '/tenants/honest/keys', { name: 'test' })).body['key'])
 
-beforeAll(async () => {
-  app = await startTestApp({ databaseUrl: await freshDatabase(), env: { TRUST_PROXY: 'loopback' } })
-  await app.api('POST', '/tenants', { id: 'honest', name: 'Honest', tier: 'standard' })
-  key = await newKey()
-})
+const app = await startTestApp({ databaseUrl: await freshDatabase(), env: { TRUST_PROXY: 'loopback' } })
+await app.api('POST', '/tenants', { id: 'honest', name: 'Honest', tier: 'standard' })
+const key = await newKey()
 
 /** A slip of the finger in it. */
 const mistyped = (): string => generateKey().replace(/.$/, (last) => (last === 'A' ? 'Q' : 'A'))

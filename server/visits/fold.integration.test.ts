@@ -1,10 +1,10 @@
 // What is kept of visits is what has come: exactly, whoever writes it at once, in which order and in how many parts.
 // Long because the fold and the upkeep are held against one model.
 import fc from 'fast-check'
-import { beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { freshDatabase, migrated } from '../../testing/services.ts'
 import { limits } from '../limits.ts'
-import { sqlState, type Postgres } from '../connections/postgres.ts'
+import { sqlState } from '../connections/postgres.ts'
 import { upkeep } from '../links/upkeep.ts'
 import { dimensions, otherValue, type Cell, type HourOfVisits, type LinkVisits } from './batch.ts'
 import { unpack } from './cells.ts'
@@ -18,35 +18,31 @@ const dayMs = 24 * hourMs
 const now = Date.UTC(2030, 4, 17, 13, 30)
 const thisHour = Math.floor(now / hourMs) * hourMs
 
-let db: Postgres
 const links: number[] = []
-let tag: number
 const setNow = (ms: number): Promise<unknown> =>
   db.query(
     `create or replace function ql_now() returns timestamptz language sql volatile as $$ select timestamptz '${new Date(ms).toISOString()}' $$`,
   )
-beforeAll(async () => {
-  db = await migrated(await freshDatabase())
-  await setNow(now)
-  await db.query(`select ql_visit_partitions(ql_now() - interval '30 days', ql_now() + interval '30 days')`)
-  await db.query(
-    `insert into tenants (id, name, tier) values ('acme', 'Acme', 'unlimited'), ('other', 'Other', 'unlimited')`,
-  )
-  const made = await db.query<{ id: number }>(
-    `insert into links (code, url, tenant) select 'link-' || n, 'https://example.org/', case when n < 3 then 'acme' else 'other' end
+const db = await migrated(await freshDatabase())
+await setNow(now)
+await db.query(`select ql_visit_partitions(ql_now() - interval '30 days', ql_now() + interval '30 days')`)
+await db.query(
+  `insert into tenants (id, name, tier) values ('acme', 'Acme', 'unlimited'), ('other', 'Other', 'unlimited')`,
+)
+const made = await db.query<{ id: number }>(
+  `insert into links (code, url, tenant) select 'link-' || n, 'https://example.org/', case when n < 3 then 'acme' else 'other' end
      from generate_series(0, 3) as n returning id`,
+)
+links.push(...made.map(({ id }) => id))
+const [tag] = (
+  await db.query<{ id: number }>(
+    `insert into tags (tenant, key, name) values ('acme', 'spring', 'Spring') returning id`,
   )
-  links.push(...made.map(({ id }) => id))
-  ;[tag] = (
-    await db.query<{ id: number }>(
-      `insert into tags (tenant, key, name) values ('acme', 'spring', 'Spring') returning id`,
-    )
-  ).map(({ id }) => id) as [number]
-  await db.query(`insert into link_tags (tag_id, link_id, created_at) select $1, unnest($2::bigint[]), now()`, [
-    tag,
-    links.slice(0, 2),
-  ])
-})
+).map(({ id }) => id) as [number]
+await db.query(`insert into link_tags (tag_id, link_id, created_at) select $1, unnest($2::bigint[]), now()`, [
+  tag,
+  links.slice(0, 2),
+])
 
 const send = (hours: readonly HourOfVisits[], zone = 'UTC'): Promise<void> =>
   db.transaction((sql) => foldVisits(zone)(sql, hours))

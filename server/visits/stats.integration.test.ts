@@ -1,9 +1,8 @@
 // What is asked of visits is what has come, in every way in which it can be asked.
-import { beforeAll, describe, expect, it } from 'vitest'
-import { startTestApp, type ApiAnswer, type TestApp } from '../../testing/app.ts'
+import { describe, expect, it } from 'vitest'
+import { startTestApp, type ApiAnswer } from '../../testing/app.ts'
 import { created, newTenant } from '../../testing/http.ts'
 import { freshDatabase, handInPsql } from '../../testing/services.ts'
-import type { Postgres } from '../connections/postgres.ts'
 import { upkeep } from '../links/upkeep.ts'
 import type { Cell, LinkVisits } from './batch.ts'
 import { foldVisits } from './fold.ts'
@@ -15,28 +14,22 @@ const hourMs = 3_600_000
 const dayMs = 24 * hourMs
 const now = Date.UTC(2030, 4, 17, 13, 30)
 
-let app: TestApp
-let db: Postgres
-let acme: Awaited<ReturnType<typeof newTenant>>
-let ids: Record<string, number>
 const setNow = (ms: number): Promise<unknown> =>
   db.query(
     `create or replace function ql_now() returns timestamptz language sql volatile as $$ select timestamptz '${new Date(ms).toISOString()}' $$`,
   )
-beforeAll(async () => {
-  const databaseUrl = await freshDatabase()
-  app = await startTestApp({ databaseUrl })
-  db = handInPsql(databaseUrl)
-  acme = await newTenant(app, 'acme')
-  for (const code of ['spring', 'summer', 'autumn', 'winter', 'empty']) {
-    await created(acme.api, '/links', { url: 'https://example.org/', code, tags: code === 'winter' ? [] : ['Seasons'] })
-  }
-  await created(app.api, '/links', { url: 'https://example.org/', code: 'owners' })
-  const rows = await db.query<{ id: number; code: string }>('select id, code from links')
-  ids = Object.fromEntries(rows.map(({ id, code }) => [code, id]))
-  await db.query(`select ql_visit_partitions('2030-01-01Z', '2030-11-01Z')`)
-  await setNow(now)
-})
+const databaseUrl = await freshDatabase()
+const app = await startTestApp({ databaseUrl })
+const db = handInPsql(databaseUrl)
+const acme = await newTenant(app, 'acme')
+for (const code of ['spring', 'summer', 'autumn', 'winter', 'empty']) {
+  await created(acme.api, '/links', { url: 'https://example.org/', code, tags: code === 'winter' ? [] : ['Seasons'] })
+}
+await created(app.api, '/links', { url: 'https://example.org/', code: 'owners' })
+const rows = await db.query<{ id: number; code: string }>('select id, code from links')
+const ids = Object.fromEntries(rows.map(({ id, code }) => [code, id]))
+await db.query(`select ql_visit_partitions('2030-01-01Z', '2030-11-01Z')`)
+await setNow(now)
 
 const one = (linkId: number, cells: readonly Cell[], more: Partial<LinkVisits> = {}): LinkVisits => {
   const total = cells.filter(([dimension]) => dimension === 9).reduce((sum, cell) => sum + cell[2], 0)

@@ -13,19 +13,14 @@ import { freshDatabase, freshRedis, migrated, waitFor } from '../../testing/serv
 import { Clicks, type ClicksDeps } from '../clicks/clicks.ts'
 import { clicksIn, fromLine, type Spooled } from '../clicks/batch.ts'
 import { limits } from '../limits.ts'
-import type { Postgres } from '../connections/postgres.ts'
 import { detailedIn, dimensions, unpack, type HourOfVisits, type LinkVisits } from './batch.ts'
 import { estimate } from './hyperloglog.ts'
 import { Salts } from './salts.ts'
 import { Visits } from './visits.ts'
 import type { Said } from './slots.ts'
 
-let databaseUrl: string
-let db: Postgres
-beforeAll(async () => {
-  databaseUrl = await freshDatabase()
-  db = await migrated(databaseUrl)
-})
+const databaseUrl = await freshDatabase()
+const db = await migrated(databaseUrl)
 
 let dataDir: string
 beforeEach(() => {
