@@ -5,7 +5,6 @@
 // folded as a server does it.
 // Long because it makes the year that it asks about.
 import { limits } from '../../server/limits.ts'
-import { withDatabaseLock } from '../../server/connections/migrate.ts'
 import type { Sql } from '../../server/connections/postgres.ts'
 import {
   dimensions,
@@ -23,6 +22,7 @@ import { additions, figures, subjectOf, type More } from '../../server/visits/ro
 import { askStats, units, type Question } from '../../server/visits/stats.ts'
 import { cpuSeconds } from '../measure/cpu.ts'
 import { quantile } from '../measure/stats.ts'
+import { timed } from './beside.ts'
 import { openStand } from './stand.ts'
 
 const links = Number(process.env['LINKS'] ?? 100_000)
@@ -69,24 +69,20 @@ const countries = Array.from({ length: 140 }, (_, n) => String.fromCharCode(65 +
 const tenantOf = (link: number): string => (link % 2 === 0 ? 'large' : `team-${link % 40}`)
 const tagOf = (link: number): number => 1 + (link % 50)
 
-const stand = await openStand()
-try {
-  const { sql } = stand
-  await withDatabaseLock({ url: stand.postgres.url, connectMs: 5000, onInfo: () => undefined }, () => Promise.resolve())
-  const today = Math.floor(Date.now() / dayMs) * dayMs
-  await prepare(sql)
-  const beganMs = performance.now()
-  await loadYear(sql, today)
-  await sql.query('vacuum analyze')
-  console.log(
-    `${links.toLocaleString('en')} links with ${visits.toLocaleString('en')} visits of a year, as rows in the form of the fold, in ${((performance.now() - beganMs) / 1000).toFixed(0)} s`,
-  )
-  await sizes(sql)
-  await questions(sql, today)
-  await seconds(sql)
-} finally {
-  await stand.close()
-}
+await using stand = await openStand()
+const { sql } = stand
+await stand.migrate()
+const today = Math.floor(Date.now() / dayMs) * dayMs
+await prepare(sql)
+const beganMs = performance.now()
+await loadYear(sql, today)
+await sql.query('vacuum analyze')
+console.log(
+  `${links.toLocaleString('en')} links with ${visits.toLocaleString('en')} visits of a year, as rows in the form of the fold, in ${((performance.now() - beganMs) / 1000).toFixed(0)} s`,
+)
+await sizes(sql)
+await questions(sql, today)
+await seconds(sql)
 
 async function prepare(sql: Sql): Promise<void> {
   await sql.query(`select ql_visit_partitions(now() - interval '400 days', now() + interval '28 days')`)
@@ -237,13 +233,10 @@ async function questions(sql: Sql, today: number): Promise<void> {
     for (const [time, question] of times) {
       let worst = { median: 0, most: 0, cpu: 0, dimension: '' }
       for (const dimension of dimensions) {
-        const ms: number[] = []
         const beforeMs = cpuMs()
-        for (let n = 0; n < rounds; n++) {
-          const askedMs = performance.now()
-          await askStats(sql, usualTerms, { ...question, subject, dimension, people: n % 2 === 0 })
-          ms.push(performance.now() - askedMs)
-        }
+        const ms = await timed(rounds, (n) =>
+          askStats(sql, usualTerms, { ...question, subject, dimension, people: n % 2 === 0 }),
+        )
         const median = quantile(ms, 0.5)
         if (median > worst.median)
           worst = { median, most: Math.max(...ms), cpu: (cpuMs() - beforeMs) / rounds, dimension }
@@ -316,14 +309,9 @@ async function seconds(sql: Sql): Promise<void> {
       }
       // Its rows are there, as they are in any second of an hour but the first.
       const rows = await send(some.flat())
-      const ms: number[] = []
       const postgres = cpuSeconds(stand.postgres.pid)
       const own = process.cpuUsage()
-      for (const part of parts) {
-        const sentMs = performance.now()
-        await send(part)
-        ms.push(performance.now() - sentMs)
-      }
+      const ms = await timed(parts.length, (n) => send(parts[n]!))
       const perVisit = 1e6 / (2000 * some.length)
       const { user, system } = process.cpuUsage(own)
       console.log(
