@@ -4,9 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { afterEach, expect, test } from 'vitest'
 import { examine, type Patient } from './doctor.ts'
 
-afterEach(() => {
-  process.exitCode = 0
-})
+afterEach(() => (process.exitCode = 0))
 
 const breaker = (open: 0 | 1): string =>
   ['closed', 'open', 'half_open']

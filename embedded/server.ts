@@ -51,9 +51,7 @@ export async function servicePort(places: Places, name: string, before: number |
   )
 }
 
-export async function isReady(server: ServerUrls): Promise<boolean> {
-  return (await fetchOps(server, '/readyz'))?.ok ?? false
-}
+export const isReady = async (server: ServerUrls): Promise<boolean> => (await fetchOps(server, '/readyz'))?.ok ?? false
 
 /** The text of an answer of the ops port; undefined when there is none. */
 export async function fetchOps(server: ServerUrls, path: string): Promise<{ ok: boolean; text: string } | undefined> {

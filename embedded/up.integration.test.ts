@@ -38,9 +38,7 @@ beforeAll(async () => {
   }
 })
 
-afterAll(async () => {
-  await command('down')
-})
+afterAll(() => command('down'))
 
 async function command(name: string, more: NodeJS.ProcessEnv = {}): Promise<Outcome> {
   try {

@@ -74,6 +74,4 @@ async function beside(commit: string, main: string): Promise<number> {
   }
 }
 
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => void setTimeout(resolve, ms))
-}
+const pause = (ms: number): Promise<void> => new Promise((resolve) => void setTimeout(resolve, ms))

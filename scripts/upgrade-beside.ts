@@ -89,6 +89,4 @@ function steadily(what: string, everyMs: number, one: Ask, over: { readonly yet:
   }
 }
 
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => void setTimeout(resolve, ms))
-}
+const pause = (ms: number): Promise<void> => new Promise((resolve) => void setTimeout(resolve, ms))

@@ -70,9 +70,6 @@ export function preparation(config: BootConfig, log: Lines, booted: BootResult):
   return {
     current: () => current,
     // Those who ask at the same time share one.
-    prepare: (goneBack) =>
-      (underWay ??= again(goneBack).finally(() => {
-        underWay = undefined
-      })),
+    prepare: (goneBack) => (underWay ??= again(goneBack).finally(() => (underWay = undefined))),
   }
 }

@@ -23,9 +23,7 @@ export { send, type Answer, type ApiAnswer } from './http.ts'
 export type TestApp = ReturnType<typeof testApp>
 
 const apps: TestApp[] = []
-afterAll(async () => {
-  await Promise.all(apps.splice(0).map((app) => app.close()))
-})
+afterAll(() => Promise.all(apps.splice(0).map((app) => app.close())))
 
 interface TestAppOptions {
   readonly databaseUrl: string

@@ -29,9 +29,7 @@ export async function startIdentityProvider(redirectUri: string) {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   const client = { client_id: 'quicklink', client_secret: clientSecret, redirect_uris: [redirectUri] }
-  const rotateKeys = (): void => {
-    provider = new Provider(issuer, configured(people, client))
-  }
+  const rotateKeys = (): void => void (provider = new Provider(issuer, configured(people, client)))
   rotateKeys()
   return {
     issuer,

@@ -40,9 +40,7 @@ interface Manner {
 export type ServerProcess = Awaited<ReturnType<typeof spawnServer>>
 
 const started: { kill(): Promise<void> }[] = []
-afterAll(async () => {
-  await Promise.all(started.splice(0).map((server) => server.kill()))
-})
+afterAll(() => Promise.all(started.splice(0).map((server) => server.kill())))
 
 const main = new URL('../server/main.ts', import.meta.url).pathname
 

@@ -51,40 +51,41 @@ function missingClicks({ atEnd }: Observed): number {
   return of('accepted_total') - of('persisted_total') - of('spooled') - of('dropped_total')
 }
 
-export const opensWithin = (dependency: Dependency, ms: number): Promised => ({
-  what: `breaker of ${dependency} open in all workers after the fault landed`,
-  // It may be faster than the proof.
-  figure: ({ untilAll, moments: { injectedMs, landedMs } }) =>
-    Math.max(0, untilAll(injectedMs, (worker) => worker[dependency].breaker !== 'closed') - (landedMs - injectedMs)),
+const within = (ms: number, what: string, figure: Promised['figure']): Promised => ({
+  what,
+  figure,
   unit: 'ms',
   atMost: ms,
 })
 
-export const closesWithin = (dependency: Dependency, ms: number): Promised => ({
-  what: `breaker of ${dependency} closed again after the heal`,
-  figure: ({ untilAll, moments }) => untilAll(moments.healedMs, (worker) => worker[dependency].breaker === 'closed'),
-  unit: 'ms',
-  atMost: ms,
-})
+export const opensWithin = (dependency: Dependency, ms: number): Promised =>
+  // It may be faster than the proof.
+  within(ms, `breaker of ${dependency} open in all workers after the fault landed`, ({ untilAll, moments }) => {
+    const openMs = untilAll(moments.injectedMs, (worker) => worker[dependency].breaker !== 'closed')
+    return Math.max(0, openMs - (moments.landedMs - moments.injectedMs))
+  })
+
+export const closesWithin = (dependency: Dependency, ms: number): Promised =>
+  within(ms, `breaker of ${dependency} closed again after the heal`, ({ untilAll, moments }) =>
+    untilAll(moments.healedMs, (worker) => worker[dependency].breaker === 'closed'),
+  )
 
 /**
  * An open breaker is tried again after its time; a trial that comes before the connection is there costs that time once
  * more, so what counts is how soon the connection is. One look of ours may be late.
  */
-export const redisBreakerCloses = (ms = 1000): Promised => ({
-  what: 'breaker of redis closed again after the heal, later than the time that it stays open',
-  figure: ({ untilAll, moments, breakerOpenMs }) =>
-    Math.max(0, untilAll(moments.healedMs, ({ redis }) => redis.breaker === 'closed') - breakerOpenMs),
-  unit: 'ms',
-  atMost: ms,
-})
+export const redisBreakerCloses = (ms = 1000): Promised =>
+  within(
+    ms,
+    'breaker of redis closed again after the heal, later than the time that it stays open',
+    ({ untilAll, moments, breakerOpenMs }) =>
+      Math.max(0, untilAll(moments.healedMs, ({ redis }) => redis.breaker === 'closed') - breakerOpenMs),
+  )
 
-export const trustedWithin = (ms: number): Promised => ({
-  what: 'Redis trusted by all workers again after the heal',
-  figure: ({ untilAll, moments }) => untilAll(moments.healedMs, ({ redis }) => redis.trusted),
-  unit: 'ms',
-  atMost: ms,
-})
+export const trustedWithin = (ms: number): Promised =>
+  within(ms, 'Redis trusted by all workers again after the heal', ({ untilAll, moments }) =>
+    untilAll(moments.healedMs, ({ redis }) => redis.trusted),
+  )
 
 /** Who waits for Redis (50 ms) and then for Postgres (100 ms), and what two shared cores add. */
 export const bothDeadlinesMs = 200

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Drill } from './engine/drill.ts'
 import { total } from '../measure/ops.ts'
-import { onConnections, slots, visit, visitors } from './workers.ts'
+import { answersVisitors, brokenConnections, onConnections, replaced, replacedOnce, slots, visit } from './workers.ts'
 
 const usual = { rate: 300, groups: onConnections }
 
@@ -35,51 +35,11 @@ export const workerHung: Drill = {
   },
   meanwhile: (context) => visit(context, 'later'),
   during: [
-    {
-      what: `new visitors without an answer, of ${visitors} in the moment when it hangs`,
-      figure: ({ noted }) => noted('unanswered at first'),
-      atMost: 0,
-    },
-    {
-      what: 'the slowest of them',
-      figure: ({ noted }) => noted('slowest at first'),
-      unit: 'ms',
-      atMost: 3000,
-      latency: true,
-    },
-    {
-      what: `new visitors without an answer, of ${visitors} more`,
-      figure: ({ noted }) => noted('unanswered later'),
-      atMost: 0,
-    },
-    {
-      what: 'the slowest of them',
-      figure: ({ noted }) => noted('slowest later'),
-      unit: 'ms',
-      atMost: 1000,
-      latency: true,
-    },
-    {
-      what: 'requests on its connections that got no answer, of 256 connections',
-      figure: ({ fault }) => fault.count(0),
-      atMost: 128,
-    },
+    ...answersVisitors('at first', ' in the moment when it hangs', 3000),
+    ...answersVisitors('later', ' more', 1000),
+    brokenConnections,
   ],
-  heal: {
-    what: 'nothing: its primary process has killed it',
-    undo: () => Promise.resolve(),
-    healed: {
-      what: 'all workers serve, and it is none of them',
-      check: async (context) => (await slots(context)).every(({ pid, serving }) => serving && pid !== hung),
-    },
-  },
-  after: [
-    {
-      what: 'workers that were replaced',
-      figure: ({ grew }) => grew('quicklink_worker_restarts_total'),
-      atMost: 1,
-      atLeast: 1,
-    },
-  ],
+  heal: replaced('has killed it', () => hung),
+  after: [replacedOnce],
   alerts: [],
 }

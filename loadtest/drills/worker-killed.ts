@@ -1,7 +1,7 @@
 import type { Drill, Promised } from './engine/drill.ts'
 import type { Observed } from './engine/observed.ts'
 import { countClicks, counted, noClickTwice } from './links.ts'
-import { onConnections, slots, visit, visitors } from './workers.ts'
+import { answersVisitors, brokenConnections, onConnections, replaced, replacedOnce, slots, visit } from './workers.ts'
 
 let killed = 0
 
@@ -42,23 +42,11 @@ export const workerKilled: Drill = {
     seconds: 4,
   },
   meanwhile: (context) => visit(context, 'later'),
-  during: [
-    { what: `new visitors without an answer, of ${visitors}`, figure: ({ noted }) => noted('unanswered later'), atMost: 0 },
-    { what: 'the slowest of them', figure: ({ noted }) => noted('slowest later'), unit: 'ms', atMost: 1000, latency: true },
-    { what: 'requests on its connections that got no answer, of 256 connections', figure: ({ fault }) => fault.count(0), atMost: 128 },
-    silence,
-  ],
-  heal: {
-    what: 'nothing: its primary process starts another',
-    undo: () => Promise.resolve(),
-    healed: {
-      what: 'all workers serve, and it is none of them',
-      check: async (context) => (await slots(context)).every(({ pid, serving }) => serving && pid !== killed),
-    },
-  },
+  during: [...answersVisitors('later', '', 1000), brokenConnections, silence],
+  heal: replaced('starts another', () => killed),
   atEnd: countClicks,
   after: [
-    { what: 'workers that were replaced', figure: ({ grew }) => grew('quicklink_worker_restarts_total'), atMost: 1, atLeast: 1 },
+    replacedOnce,
     { what: 'clicks lost, in seconds of what one worker counts', figure: lostSeconds, unit: 's', atMost: 2 },
     noClickTwice,
   ],

@@ -125,9 +125,7 @@ describe('a spool', () => {
 
 describe('a spool changes hands', () => {
   let id: string
-  beforeEach(() => {
-    id = randomUUID()
-  })
+  beforeEach(() => (id = randomUUID()))
   const leave = (holder: typeof self): string => {
     const dir = join(root, nameOf(id, holder))
     mkdirSync(dir)

@@ -19,9 +19,7 @@ const spy: Sql = {
   },
 }
 const truth = createTruth(spy, spy)
-afterAll(async () => {
-  await passes.close()
-})
+afterAll(() => passes.close())
 
 const start = async (): Promise<Cursor> => (await truth.changesSince(null)).next
 

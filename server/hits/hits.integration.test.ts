@@ -40,9 +40,7 @@ const server = await startServer({
   REDIS_TIMEOUT_MS: '1000',
 })
 await allTrust([server])
-afterAll(async () => {
-  await server.kill()
-})
+afterAll(() => server.kill())
 
 async function link(monthlyHits: number): Promise<string> {
   const { body } = await server.api('POST', '/links', { url: 'https://example.org/', monthlyHits })

@@ -6,9 +6,7 @@ import { Hasher } from './hasher.ts'
 vi.setConfig({ testTimeout: 60_000 })
 
 let hasher: Hasher
-beforeEach(() => {
-  hasher = new Hasher()
-})
+beforeEach(() => (hasher = new Hasher()))
 afterEach(() => hasher.close())
 const wanted = (): boolean => true
 

@@ -10,9 +10,7 @@ import { listen, type Bounds, type ListenerDeps } from './listener.ts'
 import type { Resolver } from './resolve.ts'
 
 export const closes: (() => Promise<void>)[] = []
-afterEach(async () => {
-  await Promise.all(closes.splice(0).map((close) => close()))
-})
+afterEach(() => Promise.all(closes.splice(0).map((close) => close())))
 
 export async function start(
   frontDoor: 'raw' | 'http' = 'raw',

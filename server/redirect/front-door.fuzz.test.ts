@@ -13,9 +13,7 @@ const runs = searchRuns ?? usual
 const timeout = 60_000 + runs * 5
 
 let pages: HttpServer
-beforeAll(() => {
-  pages = createPages()
-})
+beforeAll(() => (pages = createPages()))
 afterAll(() => pages.close())
 
 const seen = { broken: 0, cases: 0, answers: 0, rawAnswers: 0, refused: 0, answered: 0 }

@@ -136,9 +136,7 @@ function stubHits(): DecisionDeps['hits'] {
 export function stubDeps(counted: Counted, given: Partial<Pick<DecisionDeps, 'resolver' | 'hits'>> = {}) {
   const clicks = {
     tally: (linkId: number): Tally => ({ n: 0, ...sampling(linkId) }),
-    hit: () => {
-      counted.clicks++
-    },
+    hit: () => void counted.clicks++,
   }
   const decisions = new Decisions({
     resolver: stubResolver(),

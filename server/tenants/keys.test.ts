@@ -31,9 +31,7 @@ function setUp() {
 
 const unauthorized = { code: 'unauthorized', extras: { headers: { 'WWW-Authenticate': 'Bearer' } } }
 
-function mistyped(key: string): string {
-  return key.slice(0, 9) + (key[9] === 'x' ? 'y' : 'x') + key.slice(10)
-}
+const mistyped = (key: string): string => key.slice(0, 9) + (key[9] === 'x' ? 'y' : 'x') + key.slice(10)
 
 test('a key is 43 random characters and a checksum, behind a prefix that scanners for leaked secrets can know', () => {
   const key = generateKey()

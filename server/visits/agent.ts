@@ -12,9 +12,7 @@ const words: readonly (readonly [word: string, os: Os])[] = [
   ['CrOS', 'chromeos'], ['Macintosh', 'macos'], ['Linux', 'linux'],
 ] // prettier-ignore
 
-export function osOf(userAgent: string): Os | undefined {
-  return words.find(([word]) => userAgent.includes(word))?.[1]
-}
+export const osOf = (userAgent: string): Os | undefined => words.find(([word]) => userAgent.includes(word))?.[1]
 
 /** As MDN has it: what is held in a hand says "Mobi", a tablet with Android does not. */
 export function deviceOf(userAgent: string): Device | undefined {

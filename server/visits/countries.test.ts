@@ -19,9 +19,7 @@ function put(bytes: Buffer): void {
   writeFileSync(`${file}.new`, bytes)
   renameSync(`${file}.new`, file)
 }
-function open(): Countries {
-  return new Countries({ file, onError: (_, what) => errors.push(what), lookMs: 1e6 })
-}
+const open = (): Countries => new Countries({ file, onError: (_, what) => errors.push(what), lookMs: 1e6 })
 
 it('tells the country of an address of either kind, and none where the database has none', async () => {
   put(countryDatabase({ '192.0.2.0/24': 'DE', '198.51.100.7/32': 'FR', '2001:db8:1::/48': 'JP' }))

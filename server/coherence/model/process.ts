@@ -347,6 +347,4 @@ function spoil(tier1: Tier1, flaws: Flaws): void {
 }
 
 /** Of Postgres, one way. */
-export function replyMs({ random }: VirtualTime): number {
-  return random() < 0.95 ? random() * 4 : random() * 90
-}
+export const replyMs = ({ random }: VirtualTime): number => (random() < 0.95 ? random() * 4 : random() * 90)
