@@ -104,7 +104,7 @@ export async function openArena() {
       url.host = `${cut.host}:${cut.port}`
       return { cut, url: url.href }
     },
-    async close(): Promise<void> {
+    async [Symbol.asyncDispose](): Promise<void> {
       for (const end of endings) end()
       await stand.close()
     },

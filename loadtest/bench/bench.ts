@@ -164,12 +164,8 @@ function write(report: Report): void {
 /** What costs more than it should is said, and no failure: that is for bench-guard to say, which looks twice. */
 await command(async () => {
   const told = toldBy(process.env)
-  const arena = await openArena()
-  try {
-    write(await run(arena, told))
-  } finally {
-    await arena.close()
-  }
+  await using arena = await openArena()
+  write(await run(arena, told))
   if (told.mode === 'profile') say(`For DevTools or an editor, of each process: ${profileDir}/*.cpuprofile; the largest is of the worker that had most to do.`) // prettier-ignore
   return 0
 })

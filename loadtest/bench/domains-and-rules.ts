@@ -113,44 +113,41 @@ const told = (values: readonly number[]): string => {
 await command(async () => {
   const repetitions = numberOf(process.env, 'REPETITIONS', repetitionsRange) ?? 10
   const seconds = numberOf(process.env, 'SECONDS', secondsRange) ?? 2
-  const arenas = [await openArena(), await openArena()] as const
-  try {
-    await makeLinks(...arenas)
-    const costs: Record<Kind, number[]> = { none: [], default: [], further: [], mix: [], rules: [] }
-    const ratios: Record<Kind, number[]> = { none: [], default: [], further: [], mix: [], rules: [] }
-    const [parts, alike, hosts]: [number[], number[], number[]] = [[], [], []]
-    for (let n = 0; n < repetitions; n++) {
-      const all = await groups(...arenas)
-      await checkAll(all.flat())
-      for (const group of all) {
-        await turns(arenas[0], group, warmUpS)
-        const each = await turns(arenas[0], group, seconds)
-        const [one = NaN, other = NaN, third = NaN, fourth = NaN] = each
-        const none = (one + other) / 2
-        alike.push(other / one)
-        for (const [i, { kind }] of group.entries()) {
-          costs[kind].push(each[i]!)
-          ratios[kind].push(each[i]! / none)
-        }
-        if (group[2]?.kind === 'mix') parts.push(third / (0.9 * none + 0.1 * fourth))
-        else hosts.push(fourth / third)
+  await using plain = await openArena()
+  await using other = await openArena()
+  await makeLinks(plain, other)
+  const costs: Record<Kind, number[]> = { none: [], default: [], further: [], mix: [], rules: [] }
+  const ratios: Record<Kind, number[]> = { none: [], default: [], further: [], mix: [], rules: [] }
+  const [parts, alike, hosts]: [number[], number[], number[]] = [[], [], []]
+  for (let n = 0; n < repetitions; n++) {
+    const all = await groups(plain, other)
+    await checkAll(all.flat())
+    for (const group of all) {
+      await turns(plain, group, warmUpS)
+      const each = await turns(plain, group, seconds)
+      const [one = NaN, another = NaN, third = NaN, fourth = NaN] = each
+      const none = (one + another) / 2
+      alike.push(another / one)
+      for (const [i, { kind }] of group.entries()) {
+        costs[kind].push(each[i]!)
+        ratios[kind].push(each[i]! / none)
       }
-      await Promise.all([...new Set(all.flat().map((one) => one.server as BenchServer))].map((one) => one.stop()))
+      if (group[2]?.kind === 'mix') parts.push(third / (0.9 * none + 0.1 * fourth))
+      else hosts.push(fourth / third)
     }
-    console.log('| what is asked for | µs of CPU | ÷ no domain, no rule: median (half of the turns) |\n|---|---|---|')
-    for (const [kind, what] of Object.entries(kinds) as [Kind, string][]) {
-      console.log(`| ${what} | ${spreadOf(costs[kind]).median.toFixed(2)} | ${told(ratios[kind])} |`)
-    }
-    console.log(`\nA link of a further domain ÷ one of the default, where there are both: ${told(hosts)}`)
-    console.log(`The mix ÷ what its parts cost alone: ${told(parts)}`)
-    console.log(`Two servers that do the same, ÷: ${told(alike)}`)
-    console.log(`${repetitions} times other processes, ${seconds} s of each in turns of ${sliceMs} ms`)
-    if (Math.abs(spreadOf(alike).median - 1) > noise) {
-      console.log('INCONCLUSIVE: two servers that do the same do not cost the same on this machine')
-      return 2
-    }
-    return [ratios.default, ratios.further, hosts, parts].some((values) => spreadOf(values).median > 1 + noise) ? 1 : 0
-  } finally {
-    await Promise.all(arenas.map((arena) => arena.close()))
+    await Promise.all([...new Set(all.flat().map((one) => one.server as BenchServer))].map((one) => one.stop()))
   }
+  console.log('| what is asked for | µs of CPU | ÷ no domain, no rule: median (half of the turns) |\n|---|---|---|')
+  for (const [kind, what] of Object.entries(kinds) as [Kind, string][]) {
+    console.log(`| ${what} | ${spreadOf(costs[kind]).median.toFixed(2)} | ${told(ratios[kind])} |`)
+  }
+  console.log(`\nA link of a further domain ÷ one of the default, where there are both: ${told(hosts)}`)
+  console.log(`The mix ÷ what its parts cost alone: ${told(parts)}`)
+  console.log(`Two servers that do the same, ÷: ${told(alike)}`)
+  console.log(`${repetitions} times other processes, ${seconds} s of each in turns of ${sliceMs} ms`)
+  if (Math.abs(spreadOf(alike).median - 1) > noise) {
+    console.log('INCONCLUSIVE: two servers that do the same do not cost the same on this machine')
+    return 2
+  }
+  return [ratios.default, ratios.further, hosts, parts].some((values) => spreadOf(values).median > 1 + noise) ? 1 : 0
 })

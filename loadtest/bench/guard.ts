@@ -57,17 +57,13 @@ async function dear(arena: Arena, all: readonly Subject[], some: readonly Shape[
 }
 
 await command(async () => {
-  const arena = await openArena()
-  try {
-    const all = await prepare(arena)
-    let left = await dear(arena, all, guarded)
-    for (let tries = 1; left.length > 0 && tries < mostTries; tries++) {
-      console.log('Those once more, in case it was the machine:')
-      left = await dear(arena, all, left)
-    }
-    console.log(`${guarded.length - left.length} passed, ${left.length} failed`)
-    return left.length === 0 ? 0 : 1
-  } finally {
-    await arena.close()
+  await using arena = await openArena()
+  const all = await prepare(arena)
+  let left = await dear(arena, all, guarded)
+  for (let tries = 1; left.length > 0 && tries < mostTries; tries++) {
+    console.log('Those once more, in case it was the machine:')
+    left = await dear(arena, all, left)
   }
+  console.log(`${guarded.length - left.length} passed, ${left.length} failed`)
+  return left.length === 0 ? 0 : 1
 })

@@ -97,12 +97,8 @@ if (import.meta.main)
       numberOf(env, 'REPETITIONS', repetitionsRange) ?? 3,
     ]
     const named = peersIn(env['PEERS'] ?? '')
-    const arena = await openArena()
-    try {
-      const report = await run(arena, named, seconds, repetitions)
-      console.log(`\n${markdown(report)}\nThe report: ${writeReport(report)}/report.html`)
-    } finally {
-      await arena.close()
-    }
+    await using arena = await openArena()
+    const report = await run(arena, named, seconds, repetitions)
+    console.log(`\n${markdown(report)}\nThe report: ${writeReport(report)}/report.html`)
     return 0
   })

@@ -96,7 +96,7 @@ async function startServer(env: Record<string, string>, program: string): Promis
       const text = typeof body === 'object' ? JSON.stringify(body) : body
       const answer = await ask(url, `/api/v1${path}`, { method, headers, body: text, agent: kept })
       if (answer.status >= 300) throw new Error(`${method} ${path} was answered ${answer.status}: ${answer.text}`)
-      return JSON.parse(answer.text) as T
+      return (answer.text === '' ? undefined : JSON.parse(answer.text)) as T
     },
     pid: child.pid as number,
     ...opsAt(opsUrl),

@@ -54,24 +54,20 @@ await command(async () => {
     repetitions: numberOf(process.env, 'REPETITIONS', repetitionsRange) ?? 7,
     warmUpS: 1,
   }
-  const arena = await openArena()
-  try {
-    const results = await measureAll(arena, await subjects(arena), how, () => undefined)
-    let dear = 0
-    for (const door of doors) {
-      for (const what of Object.keys(loads)) {
-        const [off, full] = ['off', 'full'].map((visits) => results[nameOf(door, what, visits)]!)
-        const ratio = full!.cpuUs.median / off!.cpuUs.median
-        const share = ((full!.cpuUs.median - off!.cpuUs.median) * full!.rps.median) / 1e6
-        const good = what === hotOne ? ratio <= wanted : share <= wantedShare
-        if (!good) dear++
-        const cpu = `${full!.cpuUs.median.toFixed(1)} µs of CPU per request, ${off!.cpuUs.median.toFixed(1)} without`
-        const rate = `${Math.round(full!.rps.median)}/s`
-        console.log(`${good ? 'good  ' : 'DEARER'}  ${ratio.toFixed(3)}  FRONT_DOOR=${door}, ${what}: ${cpu}; ${rate}; ${(100 * share).toFixed(1)} % of a processor; ${full!.failed + off!.failed} failed`) // prettier-ignore
-      }
+  await using arena = await openArena()
+  const results = await measureAll(arena, await subjects(arena), how, () => undefined)
+  let dear = 0
+  for (const door of doors) {
+    for (const what of Object.keys(loads)) {
+      const [off, full] = ['off', 'full'].map((visits) => results[nameOf(door, what, visits)]!)
+      const ratio = full!.cpuUs.median / off!.cpuUs.median
+      const share = ((full!.cpuUs.median - off!.cpuUs.median) * full!.rps.median) / 1e6
+      const good = what === hotOne ? ratio <= wanted : share <= wantedShare
+      if (!good) dear++
+      const cpu = `${full!.cpuUs.median.toFixed(1)} µs of CPU per request, ${off!.cpuUs.median.toFixed(1)} without`
+      const rate = `${Math.round(full!.rps.median)}/s`
+      console.log(`${good ? 'good  ' : 'DEARER'}  ${ratio.toFixed(3)}  FRONT_DOOR=${door}, ${what}: ${cpu}; ${rate}; ${(100 * share).toFixed(1)} % of a processor; ${full!.failed + off!.failed} failed`) // prettier-ignore
     }
-    return dear === 0 ? 0 : 1
-  } finally {
-    await arena.close()
   }
+  return dear === 0 ? 0 : 1
 })
