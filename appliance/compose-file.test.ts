@@ -29,7 +29,12 @@ const customTags = ['reset', 'override'].flatMap((name) =>
 )
 const compose = parse(read('docker-compose.yml'), { merge: true }) as ComposeFile
 const replicas = parse(read('docker-compose.replicas.yml'), { merge: true, customTags }) as ComposeFile
-const all = Object.entries({ ...compose.services, proxy: replicas.services['proxy']! })
+const standby = parse(read('docker-compose.standby.yml'), { merge: true }) as ComposeFile
+const all = Object.entries({
+  ...compose.services,
+  proxy: replicas.services['proxy']!,
+  standby: standby.services['standby']!,
+})
 
 /** Without the digests that `npm run images` writes. */
 const bare = (text = ''): string => text.replaceAll(/@sha256:[\da-f]{64}/g, '')
@@ -97,6 +102,14 @@ test('who can reach whom: what reaches outside meets no database, no exporter an
 test('with replicas, the proxy reaches QuickLink and nobody else', () => {
   const changed = { quicklink: 'fault-proxy k6 postgres prometheus proxy redis', proxy: 'quicklink' }
   expect(neighbours(compose, replicas)).toEqual({ ...whoReachesWhom, ...changed })
+})
+
+test('a standby reaches the networks of the data alone, and holds the password that it follows by, and no other', () => {
+  const { standby: reached } = neighbours(compose, { ...standby, services: { standby: standby.services['standby']! } })
+  expect(reached).toBe('fault-proxy postgres quicklink redis')
+  const secrets = (standby.services['standby']?.['volumes'] as string[]).filter((each) => each.startsWith('secrets'))
+  expect(secrets).toEqual(['secrets-standby:/run/quicklink:ro'])
+  expect(read('postgres/pg_hba.conf')).toMatch(/^host +all +standby +all reject$/m)
 })
 
 test('in a drill, QuickLink reaches Redis and Postgres by the fault proxy alone', () => {
@@ -192,7 +205,7 @@ test('images run the Node that npm brings', () => {
 })
 
 test('images have digests, all of them or none, and a tag has the same one everywhere', () => {
-  const text = ['docker-compose.yml', 'docker-compose.replicas.yml', 'Dockerfile'].map(read).join('\n')
+  const text = ['docker-compose.yml', 'docker-compose.replicas.yml', 'docker-compose.standby.yml', 'Dockerfile'].map(read).join('\n')
   const images = Array.from(text.matchAll(/_IMAGE(?::-|=)([\w./-]+:[\w.-]+)(?:@(\S{71}))?/g), ([, tag, digest]) => [
     tag,
     digest,

@@ -11,7 +11,7 @@ if [ ! -e "$kept/postgres" ] && ls /database/*/*/PG_VERSION >/dev/null 2>&1; the
 fi
 
 mkdir -p "$kept"
-for name in postgres quicklink-db exporter-db backup-db redis quicklink-redis exporter-redis grafana; do
+for name in postgres quicklink-db exporter-db backup-db standby-db redis quicklink-redis exporter-redis grafana; do
   [ -s "$kept/$name" ] && continue
   head -c 24 /dev/urandom | od -An -tx1 | tr -d ' \n' >"$kept/$name.new"
   mv "$kept/$name.new" "$kept/$name"
@@ -33,9 +33,12 @@ secret quicklink-db | give "$postgres" postgres/quicklink
 secret exporter-db | give "$postgres" postgres/exporter
 secret backup-db | give "$postgres" postgres/backup
 secret backup-db | give "$postgres" backup/password
+secret standby-db | give "$postgres" postgres/standby
+secret standby-db | give "$postgres" standby/password
 secret exporter-db | give 65534:65534 postgres-exporter/password
 secret grafana | give 472:0 grafana/admin
 printf 'postgres://quicklink:%s@postgres:5432/quicklink' "$(secret quicklink-db)" | give 1000:1000 quicklink/database-url
+printf 'postgres://quicklink:%s@standby:5432/quicklink' "$(secret quicklink-db)" | give 1000:1000 quicklink/database-read-url
 printf 'redis://quicklink:%s@redis:6379' "$(secret quicklink-redis)" | give 1000:1000 quicklink/redis-url
 printf '{"redis://exporter@redis:6379":"%s"}' "$(secret exporter-redis)" | give 59000:59000 redis-exporter/passwords.json
 
@@ -56,4 +59,4 @@ chown "$redis" /cache
 chmod 0700 /backups /cache
 
 # A folder of their own: the root of a new volume belongs to root, and must be walkable.
-chmod 0711 /secrets/postgres /secrets/backup /secrets/postgres-exporter /secrets/grafana /secrets/quicklink /secrets/redis-exporter /secrets/redis
+chmod 0711 /secrets/postgres /secrets/backup /secrets/standby /secrets/postgres-exporter /secrets/grafana /secrets/quicklink /secrets/redis-exporter /secrets/redis

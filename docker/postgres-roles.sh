@@ -1,17 +1,20 @@
 #!/bin/sh
 # At every start, so that the database of an earlier version has them, too: who may what. QuickLink's role owns its database,
-# the exporter's sees figures, the backup's reads all rows and writes none; none of them is a superuser.
+# the exporter's sees figures, the backup's reads all rows and writes none, the standby's follows; none is a superuser.
 # Passwords come from files, and go to psql by its input: no command line shows them.
 set -eu
 secret() { cat "/run/quicklink/$1"; }
 PGPASSWORD=$(secret superuser)
 export PGPASSWORD
 psql --set=ON_ERROR_STOP=1 --quiet --no-psqlrc --host=postgres --username=postgres --dbname=postgres <<SQL
-select format('create role %I login', name) from unnest(array['quicklink', 'exporter', 'backup']) as name
+select format('create role %I login', name) from unnest(array['quicklink', 'exporter', 'backup', 'standby']) as name
   where not exists (select from pg_roles where rolname = name) \gexec
 alter role quicklink nosuperuser nocreatedb nocreaterole noreplication nobypassrls password '$(secret quicklink)';
 alter role exporter connection limit 5 password '$(secret exporter)';
 alter role backup connection limit 5 password '$(secret backup)';
+alter role standby replication connection limit 5 password '$(secret standby)';
+-- What a standby has not fetched yet is kept for it, from its first connection on (max_slot_wal_keep_size).
+select pg_create_physical_replication_slot('standby') where not exists (select from pg_replication_slots where slot_name = 'standby') \g /dev/null
 grant pg_monitor to exporter;
 grant pg_read_all_data to backup;
 select 'create database quicklink owner quicklink'
