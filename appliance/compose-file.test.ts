@@ -166,7 +166,7 @@ test('what is for drills comes by its profile alone, and by the file that only d
 })
 
 test('every setting of the server is handed on, but for secrets and what the appliance decides', () => {
-  const decided = ['HOST', 'DATABASE_URL', 'DATABASE_DIRECT_URL', 'REDIS_URL', 'REDIS_CA_FILE', 'REDIS_SENTINELS', 'REDIS_SENTINEL_NAME', 'REDIS_PASSWORD', 'OWNER_KEY', 'CODE_SALT', 'OIDC_CLIENT_SECRET', 'LOG_FILE'] // prettier-ignore
+  const decided = ['HOST', 'DATABASE_URL', 'DATABASE_DIRECT_URL', 'DATABASE_READ_URL', 'REDIS_URL', 'REDIS_CA_FILE', 'REDIS_SENTINELS', 'REDIS_SENTINEL_NAME', 'REDIS_PASSWORD', 'OWNER_KEY', 'CODE_SALT', 'OIDC_CLIENT_SECRET', 'LOG_FILE'] // prettier-ignore
   const known = Object.keys(settings).map(envName).filter((name) => !decided.includes(name)) // prettier-ignore
   const given = Object.keys(compose.services['quicklink']?.environment ?? {}).filter(
     (name) => known.includes(name) || !name.endsWith('_FILE'),
@@ -205,7 +205,9 @@ test('images run the Node that npm brings', () => {
 })
 
 test('images have digests, all of them or none, and a tag has the same one everywhere', () => {
-  const text = ['docker-compose.yml', 'docker-compose.replicas.yml', 'docker-compose.standby.yml', 'Dockerfile'].map(read).join('\n')
+  const text = ['docker-compose.yml', 'docker-compose.replicas.yml', 'docker-compose.standby.yml', 'Dockerfile']
+    .map(read)
+    .join('\n')
   const images = Array.from(text.matchAll(/_IMAGE(?::-|=)([\w./-]+:[\w.-]+)(?:@(\S{71}))?/g), ([, tag, digest]) => [
     tag,
     digest,
