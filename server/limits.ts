@@ -318,6 +318,10 @@ export const limits = {
   visitsRestCells: 5000,
   /** Values of a dimension in a row of visits, of a link, a tag or a tenant in an hour, a day or a month: those that came most often. */
   visitValues: 500,
+  /** The same in the sum of a month's days; bytes of those days from which on they are added up; and rows that are looked at for it at once. */
+  visitSumValues: 2000,
+  visitSumBytes: 50_000,
+  visitSumRows: 200,
   /** Rows of visits that are locked, read and written in one statement: a few milliseconds of this process. */
   visitRows: 250,
   /** Days that visits may come late, from a spool, and early, by a clock that is wrong: others have no row to go into. */

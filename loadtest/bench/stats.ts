@@ -6,6 +6,7 @@
 // Long because it makes the year that it asks about.
 import { limits } from '../../server/limits.ts'
 import type { Sql } from '../../server/connections/postgres.ts'
+import { upkeep } from '../../server/links/upkeep.ts'
 import {
   dimensions,
   merged,
@@ -79,6 +80,12 @@ await loadYear(sql, today)
 await sql.query('vacuum analyze')
 console.log(
   `${links.toLocaleString('en')} links with ${visits.toLocaleString('en')} visits of a year, as rows in the form of the fold, in ${((performance.now() - beganMs) / 1000).toFixed(0)} s`,
+)
+const addedMs = performance.now()
+const { visitSums } = await upkeep(sql, (task, error) => console.error(task, error))
+await sql.query('vacuum analyze visit_sums')
+console.log(
+  `the upkeep looked at ${visitSums.toLocaleString('en')} rows of days for sums of months, in ${((performance.now() - addedMs) / 1000).toFixed(0)} s with all else that it does`,
 )
 await sizes(sql)
 await questions(sql, today)
@@ -164,9 +171,9 @@ async function insert(sql: Sql, table: string, rows: readonly More[]): Promise<v
 
 async function sizes(sql: Sql): Promise<void> {
   console.log('\n| table | rows | MB, with its indexes | bytes a row |\n|---|---|---|---|')
-  for (const table of ['visit_hours', 'visit_days', 'visit_visitors']) {
+  for (const table of ['visit_hours', 'visit_days', 'visit_visitors', 'visit_sums']) {
     const [size] = await sql.query<{ bytes: number; rows: number }>(
-      `select (select sum(pg_total_relation_size(inhrelid))::bigint from pg_inherits where inhparent = '${table}'::regclass) as bytes, (select count(*) from ${table}) as rows`,
+      `select (select sum(pg_total_relation_size(relid))::bigint from pg_partition_tree('${table}')) as bytes, (select count(*) from ${table}) as rows`,
     )
     console.log(
       `| ${table} | ${size!.rows.toLocaleString('en')} | ${(size!.bytes / 1e6).toFixed(0)} | ${(size!.bytes / size!.rows).toFixed(0)} |`,

@@ -6,6 +6,7 @@ import { limits } from '../limits.ts'
 import type { Choose } from '../connections/indexes.ts'
 import { sqlState, type Postgres, type Sql } from '../connections/postgres.ts'
 import { usualTerms, visitTasks, type Terms } from '../visits/keep.ts'
+import { addUpMonths, removeOldSums } from '../visits/sums.ts'
 import { listIndexes } from './list.ts'
 import { searchIndexes } from './search.ts'
 import { addUpTags } from './tags.ts'
@@ -71,7 +72,12 @@ const tasks = {
 } satisfies Record<string, Task>
 
 /** With those of visits, which go by the settings. Before the others, and soon after the start: what has no partition cannot be kept. */
-const tasksBy = (terms: Terms) => ({ ...visitTasks(terms), ...tasks })
+const tasksBy = (terms: Terms) => ({
+  ...visitTasks(terms),
+  visitSums: addUpMonths(terms),
+  visitSumsOld: removeOldSums(terms),
+  ...tasks,
+})
 type TaskName = keyof ReturnType<typeof tasksBy>
 
 /** Rows that each task has worked off. Never rejects. */

@@ -15,7 +15,7 @@ const replicaAnswers = ['lookup', 'pass'] as const
 const dependencies = ['redis', 'postgres'] as const
 const breakerStates = ['closed', 'open', 'half_open'] as const
 const redisCommands = ['get', 'set', 'del', 'eval', 'scan', 'publish', 'ping', 'other'] as const
-const upkeepParts = ['indexes', 'links', 'keys', 'sessions', 'signInLinks', 'audit', 'auditAddresses', 'deadClicks', 'imports', 'visitPartitions', 'deadVisits', 'visitDays', 'visitsOld', 'visitRegisters', 'clickDays', 'clickMonths', 'clickOrder', 'tagCounts', 'idempotencyKeys', 'outbox', 'hits', 'spools'] as const // prettier-ignore
+const upkeepParts = ['indexes', 'links', 'keys', 'sessions', 'signInLinks', 'audit', 'auditAddresses', 'deadClicks', 'imports', 'visitPartitions', 'deadVisits', 'visitDays', 'visitsOld', 'visitRegisters', 'visitSums', 'visitSumsOld', 'clickDays', 'clickMonths', 'clickOrder', 'tagCounts', 'idempotencyKeys', 'outbox', 'hits', 'spools'] as const // prettier-ignore
 export type UpkeepPart = (typeof upkeepParts)[number]
 const shedReasons = ['flights', 'db_queue', 'redis_queue', 'api_queue', 'fills', 'connections', 'other'] as const
 /** As in redirect/visitor.ts, which has the meaning of each. */

@@ -126,7 +126,7 @@ async function removeDeadVisits(sql: Sql, size: number): Promise<Step> {
   )
   const names = dead.map(({ subject }) => subject)
   let removed = 0
-  for (const table of ['visit_hours', 'visit_days', 'visit_months', 'visit_visitors']) {
+  for (const table of ['visit_hours', 'visit_days', 'visit_months', 'visit_visitors', 'visit_sums']) {
     if (removed >= size) break
     const gone = await sql.query(
       `delete from ${table} as row using (

@@ -7,6 +7,7 @@ import { cut, unpack, type Cells, type Count } from './cells.ts'
 import { estimate } from './hyperloglog.ts'
 import { linesOf, type Terms } from './keep.ts'
 import { figures, type Figures } from './rows.ts'
+import { sumsOf } from './sums.ts'
 
 export const units = ['hour', 'day', 'week', 'month'] as const
 export type Unit = (typeof units)[number]
@@ -124,13 +125,14 @@ async function* cellsIn(
   from: Date,
   to: Date,
 ): AsyncGenerator<readonly Buffer[]> {
-  const text = `select at, ${column} as cells from ${table} where subject = $1 and at > $2 and at >= $3 and at < $4 order by at limit ${limits.statsRows}`
-  const read = (after: Date) => sql.query<{ at: Date; cells: Buffer | null }>(text, [subject, after, from, to])
+  // Two thirds of what it would be as Postgres writes bytes.
+  const text = `select at, encode(${column}, 'base64') as cells from ${table} where subject = $1 and at > $2 and at >= $3 and at < $4 order by at limit ${limits.statsRows}`
+  const read = (after: Date) => sql.query<{ at: Date; cells: string | null }>(text, [subject, after, from, to])
   for (let next = read(new Date(from.getTime() - 1)); ;) {
     const rows = await next
     const last = rows.length < limits.statsRows ? undefined : rows.at(-1)
     if (last) next = read(last.at)
-    yield rows.flatMap(({ cells }) => cells ?? [])
+    yield rows.flatMap(({ cells }) => (cells === null ? [] : Buffer.from(cells, 'base64')))
     if (!last) return
   }
 }
@@ -143,19 +145,27 @@ async function valuesOf(
   const latest = (...dates: Date[]): Date => new Date(Math.max(...dates.map(Number)))
   const earliest = (...dates: Date[]): Date => new Date(Math.min(...dates.map(Number)))
   const days = { from: firstDay, to: latest(firstDay, lastDay) }
+  const months = await sumsOf(sql, dimension, subject, days.from, days.to)
   const parts: [table: string, from: Date, to: Date][] = [
     ['visit_months', from, to],
-    ['visit_days', days.from, days.to],
+    // What no month has.
+    ...[...months, undefined].map((month, n): [string, Date, Date] => [
+      'visit_days',
+      months[n - 1]?.ends ?? days.from,
+      month?.at ?? days.to,
+    ]),
     ['visit_hours', latest(from, hours), earliest(days.from, to)],
     ['visit_hours', latest(days.to, hours), to],
   ]
   let cells: Cells = new Map()
+  const add = (rows: readonly Buffer[]): void => {
+    for (const row of rows) unpack(row, cells)
+    cells = cut(cells, limits.statsValues)
+  }
+  add(months.flatMap((month) => (month.cells === null ? [] : Buffer.from(month.cells, 'base64'))))
   for (const [table, first, end] of parts) {
     if (first >= end) continue
-    for await (const some of cellsIn(sql, dimension, table, subject, first, end)) {
-      for (const more of some) unpack(more, cells)
-      cells = cut(cells, limits.statsValues)
-    }
+    for await (const some of cellsIn(sql, dimension, table, subject, first, end)) add(some)
   }
   return cells
 }
