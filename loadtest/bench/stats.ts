@@ -173,7 +173,7 @@ async function sizes(sql: Sql): Promise<void> {
   console.log('\n| table | rows | MB, with its indexes | bytes a row |\n|---|---|---|---|')
   for (const table of ['visit_hours', 'visit_days', 'visit_visitors', 'visit_sums']) {
     const [size] = await sql.query<{ bytes: number; rows: number }>(
-      `select (select sum(pg_total_relation_size(relid))::bigint from pg_partition_tree('${table}')) as bytes, (select count(*) from ${table}) as rows`,
+      `select coalesce((select sum(pg_total_relation_size(relid))::bigint from pg_partition_tree('${table}')), pg_total_relation_size('${table}')) as bytes, (select count(*) from ${table}) as rows`,
     )
     console.log(
       `| ${table} | ${size!.rows.toLocaleString('en')} | ${(size!.bytes / 1e6).toFixed(0)} | ${(size!.bytes / size!.rows).toFixed(0)} |`,
