@@ -26,6 +26,16 @@ export const textOf = (least: number, most: number, what = 'text') => {
 
 export const largestInteger = 2 ** 31 - 1
 
+/** The id of something in a path: what is of another form names nothing. */
+export const idOf = (what: string, meta: z.GlobalMeta) =>
+  z
+    .string()
+    .regex(/^[0-9A-Za-z_-]{1,64}$/, `There is no such ${what}.`)
+    .meta(meta)
+
+/** All of them, in one answer. */
+export const allOf = <T extends z.ZodType>(item: T, id: string) => z.object({ items: z.array(item) }).meta({ id })
+
 /** The format says what it is; the pattern that comes with it says nothing to a reader. */
 const asTime: z.GlobalMeta = {
   override({ jsonSchema }) {

@@ -1,6 +1,6 @@
 // What the API offers about domains.
 import { z } from 'zod'
-import { mustBe, tenantIdGiven, timeShown } from '../api/fields.ts'
+import { allOf, mustBe, tenantIdGiven, timeShown } from '../api/fields.ts'
 import { operationsOf } from '../api/operation.ts'
 import { limits } from '../limits.ts'
 import { isHostName } from '../link.ts'
@@ -88,7 +88,7 @@ export const list = operation('listDomains', 'get', '/domains', 'owner', {
   answer: {
     status: 200,
     what: 'The domains.',
-    schema: z.object({ items: z.array(domain) }).meta({ id: 'Domains' }),
+    schema: allOf(domain, 'Domains'),
   },
 })
 

@@ -1,6 +1,6 @@
 // What the API offers about imports.
 import { z } from 'zod'
-import { count, domainGiven, domainShown, pageOf, pageShown, tenantIdGiven, tenantShown, timeShown } from '../api/fields.ts' // prettier-ignore
+import { count, domainGiven, domainShown, idOf, pageOf, pageShown, tenantIdGiven, tenantShown, timeShown } from '../api/fields.ts' // prettier-ignore
 import { operationsOf } from '../api/operation.ts'
 import { limits } from '../limits.ts'
 import { formatNames } from './formats/all.ts'
@@ -44,10 +44,7 @@ export type ImportShown = z.input<typeof imported>
 const oneOf = <const T extends readonly [string, ...string[]]>(words: T) => z.enum(words, `must be one of: ${words.join(', ')}`) // prettier-ignore
 
 const params = z.object({
-  id: z
-    .string()
-    .regex(/^[0-9A-Za-z_-]{1,64}$/, 'There is no such import.')
-    .meta({ description: 'The id of an import.' }),
+  id: idOf('import', { description: 'The id of an import.' }),
 })
 
 export const createImport = operation('createImport', 'post', '/imports', 'editor', {

@@ -1,6 +1,6 @@
 // What the API offers about members.
 import { z } from 'zod'
-import { linkOnceShown, mustBe, tenantIdGiven, tenantShown, textOf, timeShown } from '../api/fields.ts'
+import { allOf, idOf, linkOnceShown, mustBe, tenantIdGiven, tenantShown, textOf, timeShown } from '../api/fields.ts'
 import { operationsOf, roles } from '../api/operation.ts'
 import { limits } from '../limits.ts'
 
@@ -38,10 +38,7 @@ const memberOnce = z.object({ ...memberFields, invitation: linkOnceShown }).meta
 export type MemberShown = z.input<typeof member>
 
 const params = z.object({
-  id: z
-    .string()
-    .regex(/^[0-9A-Za-z_-]{1,64}$/, 'There is no such member.')
-    .meta({ description: 'The id of a member.', examples: ['member_5Kd2vXgWm1Qz'] }),
+  id: idOf('member', { description: 'The id of a member.', examples: ['member_5Kd2vXgWm1Qz'] }),
 })
 
 export const createMember = operation('createMember', 'post', '/members', 'admin', {
@@ -56,7 +53,7 @@ export const listMembers = operation('listMembers', 'get', '/members', 'admin', 
   summary: 'List members',
   about: "The newest first, of one's own tenant unless the owner names another one.",
   query: z.strictObject({ tenant: tenantIdGiven.optional().meta({ description: 'Of this tenant: for the owner.' }) }),
-  answer: { status: 200, what: 'All of them.', schema: z.object({ items: z.array(member) }).meta({ id: 'Members' }) },
+  answer: { status: 200, what: 'All of them.', schema: allOf(member, 'Members') },
 })
 
 export const readMember = operation('readMember', 'get', '/members/{id}', 'admin', {

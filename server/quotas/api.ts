@@ -1,6 +1,6 @@
 // What a tenant has used of its limits, and the sync of its quota on demand.
 import { z } from 'zod'
-import { count, tenantNamed, tenantShown, timeShown } from '../api/fields.ts'
+import { allOf, count, tenantNamed, tenantShown, timeShown } from '../api/fields.ts'
 import { operationsOf, route, type Route } from '../api/operation.ts'
 import type { Postgres } from '../connections/postgres.ts'
 import { QuickLinkError, unavailable } from '../errors.ts'
@@ -82,7 +82,7 @@ export const syncQuotas = operation('syncQuotas', 'post', '/quota/sync', 'owner'
   answer: {
     status: 200,
     what: 'What was counted, of every tenant.',
-    schema: z.object({ items: z.array(synced) }).meta({ id: 'QuotaSyncs' }),
+    schema: allOf(synced, 'QuotaSyncs'),
   },
 })
 

@@ -1,6 +1,6 @@
 // What the API offers about sessions: how a browser signs in by a key, and out.
 import { z } from 'zod'
-import { linkOnceShown, mustBe, tenantShown, timeShown } from '../api/fields.ts'
+import { allOf, idOf, linkOnceShown, mustBe, tenantShown, timeShown } from '../api/fields.ts'
 import { operationsOf, roles } from '../api/operation.ts'
 import { doers } from '../audit/store.ts'
 import { limits } from '../limits.ts'
@@ -121,7 +121,7 @@ export const listSessions = operation('listSessions', 'get', '/sessions', 'viewe
   answer: {
     status: 200,
     what: 'Those that live.',
-    schema: z.object({ items: z.array(listed) }).meta({ id: 'Sessions' }),
+    schema: allOf(listed, 'Sessions'),
   },
 })
 
@@ -135,10 +135,7 @@ export const endSessions = operation('endSessions', 'delete', '/sessions', 'view
 export const endSession = operation('endSession', 'delete', '/sessions/{id}', 'viewer', {
   summary: 'End a session of an account',
   params: z.object({
-    id: z
-      .string()
-      .regex(/^[0-9A-Za-z_-]{1,64}$/, 'There is no such session.')
-      .meta({ description: 'The id of a session.', examples: ['session_5Kd2vXgWm1Qz'] }),
+    id: idOf('session', { description: 'The id of a session.', examples: ['session_5Kd2vXgWm1Qz'] }),
   }),
   answer: { status: 204, what: 'It has ended.' },
   problems: ['forbidden'],

@@ -1,8 +1,10 @@
 // What the API offers about tenants and their keys.
 import { z } from 'zod'
 import {
+  allOf,
   count,
   futureTime,
+  idOf,
   largestInteger,
   mustBe,
   pageOf,
@@ -94,10 +96,7 @@ export type KeyShown = z.input<typeof key>
 const ofTenant = z.object({ id: tenantNamed })
 const ofKey = z.object({
   id: tenantNamed,
-  keyId: z
-    .string()
-    .regex(/^[0-9A-Za-z_-]{1,64}$/, 'There is no such key.')
-    .meta({ description: 'The id of a key, which is not the key.', examples: ['key_5Kd2vXgWm1Qz'] }),
+  keyId: idOf('key', { description: 'The id of a key, which is not the key.', examples: ['key_5Kd2vXgWm1Qz'] }),
 })
 
 export const createTenant = ofTenants('createTenant', 'post', '/tenants', 'owner', {
@@ -150,7 +149,7 @@ export const listKeys = ofKeys('listKeys', 'get', '/tenants/{id}/keys', 'admin',
   summary: 'List keys',
   about: `The newest first. Those that ended or were revoked are among them for ${limits.purgeAfterDays} days.`,
   params: ofTenant,
-  answer: { status: 200, what: 'The keys.', schema: z.object({ items: z.array(key) }).meta({ id: 'Keys' }) },
+  answer: { status: 200, what: 'The keys.', schema: allOf(key, 'Keys') },
 })
 
 export const readKey = ofKeys('readKey', 'get', '/tenants/{id}/keys/{keyId}', 'admin', {
