@@ -59,6 +59,8 @@ export function addImport(program: Command): void {
         writeFileSync(refused, list)
       }
       say.thing(now)
+      if (now.skipped > 0) console.error(`${now.skipped === 1 ? '1 row has a code that is' : `${now.skipped} rows have codes that are`} there already, and changed nothing: --on-conflict replace makes of the links what the file says.`) // prettier-ignore
+      if (now.dryRun) console.error('This was a dry run, which makes nothing: import the file without --dry-run.')
       if (now.state === 'failed') throw new Complaint(now.failure ?? 'It has failed.', 1)
       if (now.refused > 0) throw new Complaint(`${now.refused === 1 ? '1 row was' : `${now.refused} rows were`} refused: ${refused ?? `quicklink imports refused ${id}`} says why.`, 1) // prettier-ignore
     })

@@ -76,6 +76,34 @@ test('rules are read from a file, and a password from the standard input, where 
   expect(await shown('guarded')).toMatchObject({ hasPassword: false, url: 'https://example.org/secret' })
 })
 
+test('who asks wrongly is told by the words that he typed, and which help to ask for', async () => {
+  expect((await ql('links creat https://example.org/')).err).toMatch(
+    /Did you mean create\?\)\nTry quicklink links --help\.\n$/,
+  )
+  expect((await ql('links create')).err).toMatch(/Try quicklink links create --help\.\n$/)
+  expect((await ql('links create https://example.org/ --expires soon')).err).toMatch(/^--expires must be a time like /)
+  const file = join(home, 'empty.csv')
+  writeFileSync(file, '')
+  expect((await run(['import', file])).err).toBe(`${file} is empty: send a file of links.\n`)
+  expect((await run(['import', file, '--on-conflict', 'maybe'])).err).toMatch(/^--on-conflict must be one of: skip, /)
+})
+
+test('an import says what it has left as it was, and that a dry run has made nothing', async () => {
+  const file = join(home, 'twice.csv')
+  writeFileSync(file, 'code,url\ntwice,https://example.org/\n')
+  const tried = await run(['import', file, '--wait', '--dry-run'])
+  expect(tried).toMatchObject({ code: 0, err: 'This was a dry run, which makes nothing: import the file without --dry-run.\n' }) // prettier-ignore
+  expect(await run(['import', file, '--wait'])).toMatchObject({ code: 0, err: '' })
+  expect((await run(['import', file, '--wait'])).err).toMatch(
+    /^1 row has a code that is there already, and changed nothing/,
+  )
+})
+
+test('what nobody has followed has no table of noughts', async () => {
+  await ql('links create https://example.org/quiet --code quiet')
+  expect((await ql('stats quiet')).out).toMatch(/^Nobody has followed it in this time, nor in as long before\./)
+})
+
 test('a plain link that is there is used again, where that is wanted', async () => {
   const { out } = await ql('links create https://example.org/again')
   expect((await ql('links create https://example.org/again --reuse')).out).toBe(out)
@@ -145,7 +173,7 @@ test('who followed a link is told in sums, bars and values, for a tag, a tenant 
   expect([err, out]).toEqual([
     '',
     expect.stringMatching(
-      /^3 visits, 3 of people; 0 in the time before\n1 visitors, each day's by itself\n\nDAY +TOTAL +PEOPLE\n[^]* 3 +3 +█{40}\n[^]*REFERRER +TOTAL +PEOPLE\nnews\.example +3 +3 +█{40}$/m,
+      /^3 visits, 3 of people; 0 in the time before\n1 visitors, counted anew each day\n\nDAY +TOTAL +PEOPLE\n[^]* 3 +3 +█{40}\n[^]*REFERRER +TOTAL +PEOPLE\nnews\.example +3 +3 +█{40}$/m,
     ),
   ])
   expect((await ql('stats --tag told --dimension browser --people')).out).toMatch(/\nFirefox 127 +3 +3 /)
@@ -168,7 +196,7 @@ test('links are exported to the standard output, or to a file that is there when
   expect(JSON.parse((await ql('--json export --tag moving')).out)).toMatchObject({ code: 'exported' })
   expect(await ql('export --format xml')).toMatchObject({ code: 2, err: '--format must be csv or ndjson.\n' })
   expect(await ql(`export -o ${home}/none/links.csv`)).toMatchObject({ code: 1, err: `${home}/none/links.csv.part cannot be written (ENOENT).\n` }) // prettier-ignore
-  expect((await ql('export --tenant nobody --state gone')).err).toMatch(/^state must be one of: [^\n]+\n$/)
+  expect((await ql('export --tenant nobody --state gone')).err).toMatch(/^--state must be one of: [^\n]+\n$/)
 })
 
 test('several links are tagged, disabled and deleted at once; what could not be done is said, and ends with 1', async () => {
@@ -235,7 +263,9 @@ test('tenants and their keys; what a key may not do ends with 1 and the reason',
   expect((await run(['tenants', 'create', 'acme', '--name', 'Acme & Co'])).out).toContain('Acme & Co')
   const { out } = await ql('keys create acme --name laptop --role viewer')
   const viewer = { QUICKLINK_URL: server.url, QUICKLINK_KEY: out.trim() }
-  expect((await ql('limits', viewer)).out).toMatch(/^STANDARD +USED +LIMIT +REMAINING +RESETS AT\ncreates +0 +50 /)
+  expect((await ql('limits', viewer)).out).toMatch(
+    /^STANDARD +USED +LIMIT +REMAINING +RESETS AT\ncreates in an hour +0 +50 /,
+  )
   expect(JSON.parse((await ql('--json limits', viewer)).out)).toMatchObject({
     tier: 'standard',
     creates: { limit: 50 },

@@ -19,7 +19,6 @@ function makeProgram(): Command {
     .description('Short links of a QuickLink server.')
     .option('--json', 'print JSON, for programs')
     .option('--profile <name>', 'a server of `quicklink login --profile`')
-    .showHelpAfterError('Try quicklink --help.')
     .configureHelp({ showGlobalOptions: true })
     .exitOverride((error) => process.exit(error.exitCode === 0 ? 0 : 2))
     .addHelpText(
@@ -43,7 +42,7 @@ function makeProgram(): Command {
       const { api, say } = sessionOf(command)
       const asked = id === undefined ? api.GET('/limits') : api.GET('/tenants/{id}/limits', { params: { path: { id } } })
       const { tier, ...windows } = await say.answer(asked)
-      const rows = Object.entries(windows).map(([of, window]) => ({ [tier]: of, ...window }))
+      const rows = Object.entries(windows).map(([of, window]) => ({ [tier]: limitNames[of] ?? of, ...window }))
       say.rows(rows, [tier, 'used', 'limit', 'remaining', 'resetsAt'], 'There are none.', { tier, ...windows })
     }) // prettier-ignore
   addDoctor(program)
@@ -51,7 +50,21 @@ function makeProgram(): Command {
     .command('completion')
     .description('a script for bash or zsh: eval "$(quicklink completion)"')
     .action(() => console.log(completion(program)))
+  helpfulAfterErrors(program)
   return program
+}
+
+const limitNames: Readonly<Record<string, string>> = {
+  creates: 'creates in an hour',
+  failedCreates: 'failed creates in an hour',
+  changes: 'changes in an hour',
+  aggregate: 'creates of all tenants in an hour',
+}
+
+/** Who asked wrongly is told the help of the command that he asked for. */
+function helpfulAfterErrors(command: Command, path: string = command.name()): void {
+  command.showHelpAfterError(`Try ${path} --help.`)
+  for (const under of command.commands) helpfulAfterErrors(under, `${path} ${under.name()}`)
 }
 
 /** Runs it to its exit code. */

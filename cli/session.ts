@@ -25,15 +25,26 @@ export interface Say {
 export function sessionOf(command: Command): { api: QuickLinkApi; say: Say; profile: Profile } {
   const { json = false, profile: name } = command.optsWithGlobals<{ json?: boolean; profile?: string }>()
   const profile = findProfile(process.env, name)
-  return { api: quickLink(profile), say: sayOf(profile.url, json), profile }
+  return { api: quickLink(profile), say: sayOf(profile.url, json, (field) => typedAs(command, field)), profile }
 }
 
-export function sayOf(url: string, json: boolean): Say {
+const spelledOtherwise: Readonly<Record<string, string>> = { startsAt: 'starts', expiresAt: 'expires', monthlyHits: 'hits' } // prettier-ignore
+
+/** What of the command line became a field of the request. */
+function typedAs(command: Command, field: string): string | undefined {
+  if (field === 'body' && command.registeredArguments[0]?.name() === 'file') return command.args[0]
+  const name = spelledOtherwise[field] ?? field
+  return command.options.find((option) => option.attributeName() === name)?.long
+}
+
+type Typed = (field: string) => string | undefined
+
+export function sayOf(url: string, json: boolean, typed: Typed = () => undefined): Say {
   const print = (thing: unknown, text: string): void => console.log(json ? JSON.stringify(thing, null, 2) : text)
   const complete = async <T>(asked: Promise<Answer<T>>): Promise<T | undefined> => {
     const { data, error, response } = await asked.catch((reason: unknown) => unreachable(url, reason))
     if (response.ok) return data
-    throw new Complaint(sentenceOf(url, error, response), 1)
+    throw new Complaint(sentenceOf(url, error, response, typed), 1)
   }
   return {
     async answer(asked) {
@@ -58,10 +69,10 @@ function unreachable(url: string, reason: unknown): never {
   throw new Complaint(`Nobody answers at ${url} (${why}): is QuickLink running there? make up, or quicklink login URL.`, 3)
 } // prettier-ignore
 
-function sentenceOf(url: string, error: unknown, { status }: Response): string {
-  const { detail, code } = (error ?? {}) as Partial<Problem>
+function sentenceOf(url: string, error: unknown, { status }: Response, typed: Typed): string {
+  const { detail, code, field = '' } = (error ?? {}) as Partial<Problem>
   if (detail === undefined) return `The server answered ${status}, but not as QuickLink does: is this its address?`
   if (code === 'unauthorized')
     return `${url} does not take this key: log in with one that is valid there, quicklink login ${url}`
-  return detail
+  return detail.startsWith(`${field} `) ? `${typed(field) ?? field}${detail.slice(field.length)}` : detail
 }

@@ -81,10 +81,12 @@ export function addStats(program: Command): void {
 
 function told(stats: Stats): string {
   const { total, people, withheld, before, visitors, dailyVisitors, atLeast, sampled, series, notes } = stats
+  if (total + before.total === 0)
+    return ['Nobody has followed it in this time, nor in as long before.', ...notes].join('\n')
   const least = atLeast ? 'at least ' : ''
   const sums = [
     `${total} visits, ${people} of people${withheld > 0 ? ` (${withheld} of them withheld)` : ''}; ${before.total} in the time before`,
-    visitors === undefined ? `${least}${dailyVisitors ?? 0} visitors, each day's by itself` : `${least}${visitors} visitors`,
+    visitors === undefined ? `${least}${dailyVisitors ?? 0} visitors, counted anew each day` : `${least}${visitors} visitors`,
   ] // prettier-ignore
   const most = Math.max(1, ...series.map((bucket) => bucket.total))
   const isHourly = stats.by === 'hour'
