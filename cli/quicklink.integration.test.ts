@@ -76,34 +76,6 @@ test('rules are read from a file, and a password from the standard input, where 
   expect(await shown('guarded')).toMatchObject({ hasPassword: false, url: 'https://example.org/secret' })
 })
 
-test('who asks wrongly is told by the words that he typed, and which help to ask for', async () => {
-  expect((await ql('links creat https://example.org/')).err).toMatch(
-    /Did you mean create\?\)\nTry quicklink links --help\.\n$/,
-  )
-  expect((await ql('links create')).err).toMatch(/Try quicklink links create --help\.\n$/)
-  expect((await ql('links create https://example.org/ --expires soon')).err).toMatch(/^--expires must be a time like /)
-  const file = join(home, 'empty.csv')
-  writeFileSync(file, '')
-  expect((await run(['import', file])).err).toBe(`${file} is empty: send a file of links.\n`)
-  expect((await run(['import', file, '--on-conflict', 'maybe'])).err).toMatch(/^--on-conflict must be one of: skip, /)
-})
-
-test('an import says what it has left as it was, and that a dry run has made nothing', async () => {
-  const file = join(home, 'twice.csv')
-  writeFileSync(file, 'code,url\ntwice,https://example.org/\n')
-  const tried = await run(['import', file, '--wait', '--dry-run'])
-  expect(tried).toMatchObject({ code: 0, err: 'This was a dry run, which makes nothing: import the file without --dry-run.\n' }) // prettier-ignore
-  expect(await run(['import', file, '--wait'])).toMatchObject({ code: 0, err: '' })
-  expect((await run(['import', file, '--wait'])).err).toMatch(
-    /^1 row has a code that is there already, and changed nothing/,
-  )
-})
-
-test('what nobody has followed has no table of noughts', async () => {
-  await ql('links create https://example.org/quiet --code quiet')
-  expect((await ql('stats quiet')).out).toMatch(/^Nobody has followed it in this time, nor in as long before\./)
-})
-
 test('a plain link that is there is used again, where that is wanted', async () => {
   const { out } = await ql('links create https://example.org/again')
   expect((await ql('links create https://example.org/again --reuse')).out).toBe(out)
