@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startServer } from '../testing/server-process.ts'
 import { freshDatabase, startRedisServer } from '../testing/services.ts'
 
-const OWNER_KEY = 'ql_Th3C0mmandL1neSp3aksPlainly'
+const OWNER_KEY = 'ql_Th3C0mmandL1neSp3aksPlainlyToAll'
 const home = mkdtempSync(join(tmpdir(), 'quicklink-cli-'))
 afterAll(() => rmSync(home, { recursive: true }))
 let env: Record<string, string>
