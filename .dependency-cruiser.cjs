@@ -114,7 +114,7 @@ module.exports = {
     ),
     door(
       'lru-cache',
-      '^server/(redirect/(tier1|qr)|tenants/(callers|attempts|directory)|rates/(absent-codes|shared-absences)|visits/(agent|doorkeeper))',
+      '^server/(redirect/(tier1|qr|rules)|tenants/(callers|attempts|directory)|rates/(absent-codes|shared-absences)|visits/(agent|doorkeeper))',
     ),
     door('isbot', '^server/visits/agent'),
     door('my-ua-parser', '^server/visits/agent'),

@@ -263,7 +263,7 @@ export const limits = {
   visitsPerLink: 200,
   /** Bytes that a visit leaves until it is looked at, at most. */
   visitBytes: 512,
-  /** User agents whose meaning is remembered, per process. */
+  /** User agents, and languages that visitors ask for, whose meaning is remembered, per process: so many of each. */
   visitAgents: 2000,
   /** Milliseconds that visits are looked at before requests have their turn, and altogether per batch. */
   visitsSliceMs: 1,

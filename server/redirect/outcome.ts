@@ -17,14 +17,11 @@ import {
   type Page,
 } from './pages.ts'
 import { askAnew, formRefused, passwordsBusy, passwordWrong, tooManyPasswords } from './password-pages.ts'
-import { prepareCopy, preparedFor, preparedTo, standingOf, type Prepared } from './prepared.ts'
+import { prepareCopy, preparedFor, preparedTo, standingOf, type Outcome, type Prepared } from './prepared.ts'
 import type { Resolver, Source } from './resolve.ts'
 import type { Site } from './sites.ts'
 import type { Caller } from '../visits/visits.ts'
 import type { Copy } from './tier1-local.ts'
-
-/** A redirect, or a page instead of one. */
-export type Outcome = Prepared | Page
 
 /** Which tier answered; undefined: none was asked. */
 export type Knower = Source | 'local' | undefined

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { createCounter } from '../clicks/counter.ts'
 import { Vouching } from '../coherence/vouching.ts'
 import { absent, type Code, type Known, type Link } from '../link.ts'
-import { createDateHeader, prepareCopy, wireOf } from './prepared.ts'
+import { createDateHeader, prepareCopy, preparedFor, wireOf, type Prepared } from './prepared.ts'
 import { sampling } from '../visits/ring.ts'
 import { createResolver } from './resolve.ts'
 import { copyOf, createTier1 } from './tier1-local.ts'
@@ -29,6 +29,30 @@ describe('a prepared answer', () => {
     expect(first).toContain(`HTTP/1.1 301 ${STATUS_CODES[301] ?? ''}\r\n`)
     expect(wireOf(prepared, 'Tue, 18 Nov 2025 12:00:00 GMT')).toBe(first)
     expect(wireOf(prepared, 'Tue, 18 Nov 2025 12:00:01 GMT')).toBe(first.replace(':00 GMT', ':01 GMT'))
+  })
+
+  it('of a rule is made once, and anew only for a visitor whose query goes along', () => {
+    const special = [{ when: { os: 'ios' as const }, url: 'https://example.com/ios' }]
+    const iphone = {
+      accept: undefined,
+      acceptLanguage: undefined,
+      userAgent: 'iPhone',
+      query: undefined as string | undefined,
+    }
+    const from = (changes: Partial<Link>) => prepareCopy(copyOf(link({ special, ...changes })), clicks, hits)!
+    const led = (prepared: Prepared, visitor = iphone) => preparedFor(prepared, visitor, Date.now)
+    const plain = from({})
+    expect(led(plain)).toMatchObject({
+      rule: 1,
+      fields: expect.arrayContaining(['https://example.com/ios']) as unknown,
+    })
+    expect(led(plain)).toBe(led(plain))
+    expect(led(plain, { ...iphone, userAgent: 'Linux' })).toMatchObject({ rule: 0, fields: plain.fields })
+    const forwarding = from({ forwardQuery: true })
+    const asks = (query: string) => led(forwarding, { ...iphone, query })
+    expect(asks('a=1')).toMatchObject({ fields: expect.arrayContaining(['https://example.com/ios?a=1']) as unknown })
+    expect(asks('a=2')).toMatchObject({ fields: expect.arrayContaining(['https://example.com/ios?a=2']) as unknown })
+    expect(led(forwarding)).toMatchObject({ fields: expect.arrayContaining(['https://example.com/ios']) as unknown })
   })
 
   it('does not exist for what is no redirect, or no header', () => {

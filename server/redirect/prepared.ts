@@ -31,10 +31,15 @@ export interface Prepared {
   readonly rule: number | undefined
   /** What else has to be looked at before anybody is led anywhere. */
   readonly special: Special | undefined
+  /** Of a link with rules: what who is led by each of them is told, made when the first one is. */
+  readonly led: Outcome[] | undefined
   /** The whole answer, as of `wireDate`. */
   wire: string
   wireDate: string
 }
+
+/** A redirect, or a page instead of one. */
+export type Outcome = Prepared | Page
 
 /** What of a visitor decides where it is led. */
 interface Visitor extends Visit {
@@ -65,6 +70,7 @@ export function prepare(link: Link, clicks: Tallies, hits: Hits): Prepared | und
     forwards: forwardQuery ? url : undefined,
     rule: undefined,
     special,
+    led: special === undefined || special === 'password' ? undefined : [],
     wire: '',
     wireDate: '',
   }
@@ -78,13 +84,16 @@ const fieldsOf = (status: Prepared['status'], url: string): string[] => {
 }
 
 /** The same for this visitor. Nothing of it is kept. */
-export function preparedFor(prepared: Prepared, visit: Visitor, nowMs: () => number): Prepared | Page {
+export function preparedFor(prepared: Prepared, visit: Visitor, nowMs: () => number): Outcome {
   const { special, forwards } = prepared
   if (special === undefined) return forwards === undefined ? prepared : preparedTo(prepared, forwards, visit)
   if (special === 'password') return passwordAsked(visit.accept)
   const [, url = ''] = prepared.fields
-  const rule = firstThatFits(special, visit, nowMs)
-  return preparedTo({ ...prepared, rule: rule === undefined ? 0 : special.indexOf(rule) + 1 }, rule?.url ?? url, visit)
+  const found = firstThatFits(special, visit, nowMs)
+  const rule = found === undefined ? 0 : special.indexOf(found) + 1
+  const led = (query: string | undefined): Outcome => preparedTo({ ...prepared, rule }, found?.url ?? url, { query })
+  if (prepared.led === undefined || (forwards !== undefined && visit.query !== undefined)) return led(visit.query)
+  return (prepared.led[rule] ??= led(undefined))
 }
 
 /** The same link, elsewhere. */
@@ -93,7 +102,7 @@ export function preparedTo(
   to: string,
   { query }: Pick<Visitor, 'query'>,
   status = prepared.status,
-): Prepared | Page {
+): Outcome {
   const url = prepared.forwards === undefined || query === undefined ? to : withQuery(to, query)
   if (url === undefined) return tooLongQuery
   if (status === prepared.status && url === prepared.fields[1]) return prepared

@@ -2,6 +2,7 @@
 //
 // What a visitor sends is cut before it is read. Where nothing is known (no User-Agent, another device), no rule that asks
 // for it fits.
+import { LRUCache } from 'lru-cache'
 import Negotiator from 'negotiator'
 import { limits } from '../limits.ts'
 import type { Rule, When } from '../link.ts'
@@ -34,9 +35,19 @@ const cut = (text: string | undefined, length: number): string => text?.slice(0,
 /** Its first choice is that language, or that of one of its regions: `de` fits `de-CH`, and not the other way round. */
 function speaks(acceptLanguage: string, language: string): boolean {
   if (acceptLanguage === '') return false
-  const [first = ''] = new Negotiator({ headers: { 'accept-language': acceptLanguage } }).languages()
-  const [wanted, said] = [language.toLowerCase(), first.toLowerCase()]
+  const [wanted, said] = [language.toLowerCase(), firstOf(acceptLanguage)]
   return said === wanted || said.startsWith(`${wanted}-`)
+}
+
+/** Most visitors say one of a few. */
+const firstOnes = new LRUCache<string, string>({ max: limits.visitAgents })
+
+function firstOf(acceptLanguage: string): string {
+  const known = firstOnes.get(acceptLanguage)
+  if (known !== undefined) return known
+  const [first = ''] = new Negotiator({ headers: { 'accept-language': acceptLanguage } }).languages()
+  firstOnes.set(acceptLanguage, first.toLowerCase())
+  return first.toLowerCase()
 }
 
 function hasAll(said: string, wanted: Readonly<Record<string, string>>): boolean {
