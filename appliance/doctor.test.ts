@@ -110,3 +110,18 @@ test('it says what is lost with the machine of Postgres', async () => {
   ])
   expect(await lost({ synchronous_commit: 'off', ...beside })).toEqual([expect.stringMatching(/^not ok .*is off/)])
 })
+
+test('it says what the standby near by is, and how far behind', async () => {
+  const told = (...replicas: object[]) =>
+    linesOf(JSON.stringify({ workers: [{ status: null }, ...replicas.map((replica) => ({ status: { replica } }))] }), 'The standby near by') // prettier-ignore
+  const replica = { fit: true, isStandby: true, lagS: 0.21 }
+  expect(await linesOf('{"workers":[{"status":{}}]}', 'The standby near by')).toEqual([
+    expect.stringMatching(/^ok .*there is none/),
+  ])
+  expect(await told(replica, { ...replica, lagS: 0.34 })).toEqual([expect.stringMatching(/^ok .*0\.3 s behind/)])
+  expect(await told(replica, { ...replica, fit: false, lagS: 12 })).toEqual([
+    expect.stringMatching(/^not ok .*12\.0 s behind .*the primary is asked instead/),
+  ])
+  expect(await told({ ...replica, isStandby: false })).toEqual([expect.stringMatching(/^not ok .*is no standby/)])
+  expect(await told({ ...replica, lagS: null })).toEqual([expect.stringMatching(/^not ok .*never answered/)])
+})

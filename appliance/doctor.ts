@@ -1,5 +1,5 @@
 // `make doctor`: what has to be true before and in production, asked of the running appliance itself. One line each, with
-// the reason; the exit code says whether all are true.
+// the reason; the exit code says whether all are true. Long because every point stands here.
 import type { Say } from '../embedded/paths.ts'
 import { howToBeTold } from '../embedded/receiver.ts'
 import { type Alertmanager, whoHears } from './test-alert.ts'
@@ -135,6 +135,30 @@ function cachePoints({ visit, settings }: Patient, redis: NonNullable<Patient['r
   }
 }
 
+interface Replica {
+  readonly fit: boolean
+  readonly isStandby: boolean
+  readonly lagS: number | null
+}
+
+/** What workers say of the server that DATABASE_READ_URL leads to. */
+const standbyPoints = ({ ops }: Patient): Points => ({
+  async 'The standby near by'() {
+    const { workers } = JSON.parse(await ops('/statusz')) as { workers: { status: { replica?: Replica } | null }[] }
+    const replicas = workers.flatMap(({ status }) => status?.replica ?? [])
+    const [replica] = replicas
+    if (replica === undefined) return finding(true, 'there is none (DATABASE_READ_URL): the primary is asked')
+    const lagS = Math.max(...replicas.map((each) => each.lagS ?? Infinity))
+    if (lagS === Infinity) return finding(false, 'it has never answered: look at DATABASE_READ_URL, and at its log')
+    if (!replica.isStandby) {
+      return finding(false, 'DATABASE_READ_URL leads to a server that is no standby: it spares the primary nothing, and does not serve while that is away') // prettier-ignore
+    }
+    const behind = `${lagS.toFixed(1)} s behind the primary, its heartbeat included`
+    const isFit = replicas.every(({ fit }) => fit)
+    return finding(isFit, isFit ? behind : `${behind}, or it does not answer: the primary is asked instead`)
+  },
+})
+
 /** Well either way: it is for the operator to know. */
 const durabilityPoints = ({ postgres }: Patient): Points => ({
   async 'What a lost Postgres takes with it'() {
@@ -267,6 +291,7 @@ export async function examine(patient: Patient, say: Say): Promise<void> {
     ...(redis ? redisPoints(redis) : absentRedis),
     ...serverPoints(patient),
     ...durabilityPoints(patient),
+    ...standbyPoints(patient),
     ...proxyPoints(patient),
     ...domainPoints(patient),
     ...(redis ? cachePoints(patient, redis) : {}),

@@ -173,7 +173,7 @@ async function compose(ground: Ground): Promise<Omit<App, 'close'>> {
         ? { breaker: breakers.redis.state, ready: shared.cache.ready, trusted: shared.trusted() }
         : { tier: 'off' },
       postgres: { breaker: breakers.postgres.state, pools: databases.counts() },
-      ...(standby ? { replica: { lagS: standby.state.lagS(), fit: standby.state.isFit } } : {}),
+      ...(standby ? { replica: standby.state.status() } : {}),
       tier1: { entries: tier1.size },
       flights: resolver.flights,
       domains: Object.fromEntries(Object.entries(sites.proofs()).map(([host, proof]) => [names.baseOf(host), proof])),

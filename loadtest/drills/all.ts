@@ -16,6 +16,7 @@ import { redisMemoryFull } from './redis-memory-full.ts'
 import { redisPartition } from './redis-partition.ts'
 import { redisRefused } from './redis-refused.ts'
 import { redisSlow } from './redis-slow.ts'
+import { replicaFrozen } from './replica-frozen.ts'
 import { resurrection } from './resurrection.ts'
 import { spoolFull } from './spool-full.ts'
 import { stampede } from './stampede.ts'
@@ -34,6 +35,7 @@ export const drills: readonly Drill[] = [
   postgresSlow,
   postgresPartition,
   postgresFull,
+  replicaFrozen,
   wrongData,
   hotKey,
   stampede,

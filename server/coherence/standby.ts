@@ -83,6 +83,8 @@ export function watchStandby(deps: StandbyDeps) {
       return isUp
     },
     lagS,
+    /** For people: what it is, and whether it is asked. */
+    status: () => ({ fit: isFit(), isStandby: seen?.isStandby ?? false, lagS: seen === undefined ? null : lagS() }),
     /** Somebody waited for it in vain: for a while nobody does while the primary answers. */
     failed(): void {
       pausedUntilMs = nowMs() + deps.pauseMs

@@ -164,6 +164,8 @@ export interface Beat {
   readonly n: number
   /** By the primary's clock, in seconds. */
   readonly atS: number
+  /** False: this server takes writes. */
+  readonly isStandby: boolean
 }
 
 /** What is asked of a standby. */
@@ -174,7 +176,7 @@ export interface NearTruth {
   beat(): Promise<Beat>
 }
 
-const beatColumns = `b.n, extract(epoch from b.at)::float8 as "atS"`
+const beatColumns = `b.n, extract(epoch from b.at)::float8 as "atS", pg_is_in_recovery() as "isStandby"`
 
 export function createNearTruth(read: Sql, passes: Sql): NearTruth {
   return {

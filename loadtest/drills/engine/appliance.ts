@@ -30,6 +30,8 @@ export interface Settings {
   readonly logReader?: boolean
   /** It finds Redis and Postgres by their names. */
   readonly names?: boolean
+  /** Postgres has a standby near by, which is asked first. */
+  readonly standby?: boolean
   /** Its clock can jump. */
   readonly clock?: boolean
   /** The folder with the server to drill: this project's, or a copy with a promise broken on purpose. */
@@ -69,6 +71,8 @@ interface Access {
   readonly names?: Names | undefined
   readonly clock?: Clock | undefined
   readonly sentinels?: SentinelGroup | undefined
+  /** By its operator, past everything. */
+  readonly standby?: { readonly sql: Postgres } | undefined
   readonly proxies: Proxies<Dependency>
   /** Past the proxies. */
   readonly ports: Readonly<Record<Dependency, number>>

@@ -2,9 +2,10 @@
 // front of them, and the server behind these.
 import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync, statSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { Refusal } from '../../../embedded/paths.ts'
-import { startPostgres } from '../../../embedded/postgres.ts'
+import { databaseOf, startPostgres } from '../../../embedded/postgres.ts'
+import { startStandby } from '../../../embedded/standby.ts'
 import { start } from '../../../embedded/daemon.ts'
 import { freePort, isOurs } from '../../../embedded/process.ts'
 import { askRedis } from '../../../embedded/redis-process.ts'
@@ -39,8 +40,10 @@ export async function startEmbedded(cleanup: Cleanup, settings: Settings): Promi
   const through = (url: string, name: Dependency): string =>
     Object.assign(new URL(url), { port: proxies.ports[name], ...(names && { hostname: `${name}.drill.test` }) }).href
   const clock = settings.clock ? makeClock(dir) : undefined
+  const standby = settings.standby ? await startSomeStandby(cleanup, postgres.url) : undefined
   const own = {
     DATABASE_URL: through(postgres.url, 'postgres'),
+    ...(standby && { DATABASE_READ_URL: standby.url }),
     ...(sentinels?.env ?? { REDIS_URL: through(redis.url, 'redis') }),
     OWNER_KEY: ownerKey,
     ...(settings.smallDisk === 'log' && disk && { LOG_FILE: join(disk.dir, 'quicklink.log') }),
@@ -52,7 +55,7 @@ export async function startEmbedded(cleanup: Cleanup, settings: Settings): Promi
   const { port, password } = new URL(redis.operatorUrl)
   const access = {
     mode: 'embedded: PostgreSQL and Redis as processes, two workers, fault proxies before both',
-    ...{ url, opsUrl, proxies, workers, primary, disk, logReader, names, clock, sentinels },
+    ...{ url, opsUrl, proxies, workers, primary, disk, logReader, names, clock, sentinels, standby },
     ports: { redis: local(redis.url).port, postgres: local(postgres.url).port },
     sql: openSql(postgres.url),
     services: embeddedServices(places),
@@ -64,6 +67,7 @@ export async function startEmbedded(cleanup: Cleanup, settings: Settings): Promi
     async close() {
       names?.close()
       await sentinels?.close()
+      await standby?.close()
     },
   }
   return applianceAt(access, ownerKey)
@@ -95,6 +99,23 @@ async function startLogReader(cleanup: Cleanup): Promise<LogReader & { readonly 
       readFileSync(`/proc/${pid}/stat`, 'utf8')
         .replace(/^.*\) /s, '')
         .startsWith('T'),
+  }
+}
+
+async function startSomeStandby({ dir, places, add }: Cleanup, primaryUrl: string) {
+  const { data, adminUrl = '' } = databaseOf(places)
+  const superuser = { url: adminUrl, dir: dirname(data) }
+  const standby = await startStandby({ superuser, dir: join(dir, 'standby'), runDir: dir })
+  add({ pid: standby.pid, word: standby.word })
+  const at = (url: string): string => Object.assign(new URL(url), { port: standby.port }).href
+  const sql = openSql(Object.assign(new URL(at(adminUrl)), { pathname: new URL(primaryUrl).pathname }).href)
+  return {
+    url: at(primaryUrl),
+    sql,
+    async close() {
+      await sql.close()
+      await standby.kill()
+    },
   }
 }
 

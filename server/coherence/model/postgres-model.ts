@@ -167,7 +167,7 @@ export class PostgresModel {
     return this.#ask(reach, () => {
       const { n = 0, atS = -Infinity } = this.#beat ?? {}
       if (this.#time.nowMs / 1000 - atS < 0.1) return
-      this.#beat = { ...this.#now(), n: n + 1, atS: this.#time.nowMs / 1000 }
+      this.#beat = { ...this.#now(), n: n + 1, atS: this.#time.nowMs / 1000, isStandby: true }
       this.log.push({ beat: this.#beat })
     })
   }
@@ -288,7 +288,7 @@ export class StandbyModel {
         ask(() => ({ knowns: codes.map((code) => this.#rows.get(code) ?? absent(0)), asOf: this.#now() })),
       changesSince: (cursor) =>
         ask(() => changesSince({ rows: this.#rows, outbox: this.#outbox, now: this.#now() }, cursor, this.#flaws)),
-      beat: () => ask(() => this.#beat ?? { n: 0, atS: 0 }),
+      beat: () => ask(() => this.#beat ?? { n: 0, atS: 0, isStandby: true }),
     }
   }
 }
