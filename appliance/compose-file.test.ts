@@ -166,7 +166,7 @@ test('what is for drills comes by its profile alone, and by the file that only d
 })
 
 test('every setting of the server is handed on, but for secrets and what the appliance decides', () => {
-  const decided = ['HOST', 'DATABASE_URL', 'DATABASE_DIRECT_URL', 'DATABASE_READ_URL', 'REDIS_URL', 'REDIS_CA_FILE', 'REDIS_SENTINELS', 'REDIS_SENTINEL_NAME', 'REDIS_PASSWORD', 'OWNER_KEY', 'CODE_SALT', 'OIDC_CLIENT_SECRET', 'LOG_FILE'] // prettier-ignore
+  const decided = ['HOST', 'DATABASE_URL', 'DATABASE_DIRECT_URL', 'DATABASE_READ_URL', 'REDIS_URL', 'REDIS_CA_FILE', 'REDIS_SENTINELS', 'REDIS_SENTINEL_NAME', 'REDIS_CLUSTER', 'REDIS_PARTITIONS', 'REDIS_USERNAME', 'REDIS_PASSWORD', 'OWNER_KEY', 'CODE_SALT', 'OIDC_CLIENT_SECRET', 'LOG_FILE'] // prettier-ignore
   const known = Object.keys(settings).map(envName).filter((name) => !decided.includes(name)) // prettier-ignore
   const given = Object.keys(compose.services['quicklink']?.environment ?? {}).filter(
     (name) => known.includes(name) || !name.endsWith('_FILE'),

@@ -15,6 +15,7 @@ const ours = [
   'DATABASE_URL',
   'REDIS_URL',
   'REDIS_SENTINELS',
+  'REDIS_CLUSTER',
   'OWNER_KEY',
   'CODE_SALT',
   'OIDC_CLIENT_SECRET',

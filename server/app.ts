@@ -9,12 +9,11 @@ import { auditRoutes } from './audit/api.ts'
 import { preparation } from './boot.ts'
 import { openClicks, openPopularity, openWarmer } from './clicks/open.ts'
 import { cacheRoutes } from './coherence/api.ts'
-import { openShared, startCoherence } from './coherence/open.ts'
+import { openShared, startCoherence, statusOf } from './coherence/open.ts'
 import { openStandby } from './coherence/open-standby.ts'
-import { createTruth } from './coherence/truth.ts'
+import { createTruth, type Truth } from './coherence/truth.ts'
 import { Vouching } from './coherence/vouching.ts'
 import { changeSeen, type Config } from './config.ts'
-import { askRedis } from './connections/ask-redis.ts'
 import { nearest } from './connections/nearest.ts'
 import { openConnections } from './connections/open.ts'
 import { createConsole } from './console/console.ts'
@@ -22,7 +21,7 @@ import { openDomains } from './domains/open.ts'
 import { proofsBy } from './domains/proof.ts'
 import { groundOf, type Ground } from './ground.ts'
 import { DatabaseClock } from './hits/database-clock.ts'
-import { createHitCounters } from './hits/hit-counters.ts'
+import { countersOf, createHitCounters } from './hits/hit-counters.ts'
 import { openHits } from './hits/open.ts'
 import { openImports } from './imports/open.ts'
 import { createPlaces } from './imports/places.ts'
@@ -38,7 +37,7 @@ import type { App, AppDeps } from './processes/worker.ts'
 import { isAtPublicUrl } from './redirect/handler.ts'
 import { openDecisions, openDoor, openLadder, openTier1 } from './redirect/open.ts'
 import { Sites } from './redirect/sites.ts'
-import { singleKeys } from './redis-keys.ts'
+import type { Tier1 } from './redirect/tier1-local.ts'
 import { openSessions } from './sessions/api.ts'
 import { systemRoutes } from './system/api.ts'
 import { authenticator } from './tenants/keys.ts'
@@ -71,13 +70,11 @@ async function compose(ground: Ground): Promise<Omit<App, 'close'>> {
   const standby = openStandby(ground, { databases, truth, clockMs: nowMs })
   const vouching = new Vouching(changeSeen(config).behindMs)
   const tier1 = openTier1(ground, vouching)
-  const shared = sharedWith(ground, connections, { truth, tier1 })
+  const shared = sharedWith(ground, connections, { truth, vouching, tier1 })
   const sites = new Sites(config.publicUrl, config.rootUrl, config.trustProxy, config.console === 'on')
-  const redis = connections.redis
   const domains = openDomains(ground, {
     databases,
-    redis,
-    keys: singleKeys,
+    partition: shared?.partitions.all[0],
     onList: sites.learn,
     parseTarget: parseDestination,
   })
@@ -88,13 +85,12 @@ async function compose(ground: Ground): Promise<Omit<App, 'close'>> {
     local: tier1,
     vouching,
     shared,
-    breaker: breakers.redis,
-    prepare: async () => {
-      await Promise.all([shared?.hitCounters.prepare(), domains.known.keep()])
+    prepare: async (n) => {
+      await Promise.all([shared?.hitCounters.all[n]?.prepare(), n === 0 ? domains.known.keep() : undefined])
     },
     onDomains: (version) => domains.known.heard(version),
     onMissed: () => void domains.known.missed(),
-    onWipe: () => shared?.warmer.soon(),
+    onWipe: (n) => shared?.warmers.all[n]?.soon(),
     onGoneBack: async (identity) => (await minting).prepare(identity),
   })
   const resolver = openLadder(ground, { tier1, truth, standby, vouching, shared, breakers })
@@ -102,9 +98,9 @@ async function compose(ground: Ground): Promise<Omit<App, 'close'>> {
   // What is counted, and what is allowed.
   const visits = openVisits(ground, databases.clicks)
   const clicks = openClicks(ground, { sql: databases.clicks, nowMs, visits, popularity: shared?.popularity })
-  const counters = shared?.hitCounters
+  const counters = shared && countersOf(shared.hitCounters)
   const hits = openHits(ground, { databases, names, breaker: breakers.postgres, counters, clock, clicks })
-  const tenants = openTenants(ground, { databases, shared, breaker: breakers.redis })
+  const tenants = openTenants(ground, { databases, shared })
   const { hasher, guard } = openPasswords(ground, { sql: databases.redirects, breaker: breakers.postgres })
 
   // Who asks: callers of the API, people at the console, visitors.
@@ -121,7 +117,8 @@ async function compose(ground: Ground): Promise<Omit<App, 'close'>> {
     const exportTurns = createExportTurns(config)
     // A Redis that does not answer holds nobody up; one that answers and is behind does.
     const isFresh = (): boolean =>
-      performance.now() < vouching.untilMs && (shared?.cache.ready !== true || shared.trusted())
+      performance.now() < vouching.untilMs &&
+      (shared?.partitions.all.every(({ cache, trusted }) => !cache.ready || trusted()) ?? true)
     const figures = nearest(sql, databases.near?.figures, () => standby?.state.isFit === true)
     const ofLinks = {
       ...tenants.admission,
@@ -169,9 +166,7 @@ async function compose(ground: Ground): Promise<Omit<App, 'close'>> {
   return {
     ...server,
     status: () => ({
-      redis: shared
-        ? { breaker: breakers.redis.state, ready: shared.cache.ready, trusted: shared.trusted() }
-        : { tier: 'off' },
+      redis: shared ? { breaker: connections.redis?.breaker(), ...statusOf(shared.partitions.all) } : { tier: 'off' },
       postgres: { breaker: breakers.postgres.state, pools: databases.counts() },
       ...(standby ? { replica: standby.state.status() } : {}),
       tier1: { entries: tier1.size },
@@ -186,14 +181,18 @@ async function compose(ground: Ground): Promise<Omit<App, 'close'>> {
 /** What there is only where there is a Redis. */
 function sharedWith(
   ground: Ground,
-  { redis, databases, breakers }: ReturnType<typeof openConnections>,
-  { truth, tier1 }: { truth: ReturnType<typeof createTruth>; tier1: ReturnType<typeof openTier1> },
+  { redis, databases }: ReturnType<typeof openConnections>,
+  { truth, vouching, tier1 }: { truth: Truth; vouching: Vouching; tier1: Tier1 },
 ) {
   if (!redis) return undefined
-  const ask = askRedis(redis, breakers.redis, ground.config.redisTimeoutMs)
-  const popularity = openPopularity(ground, { sql: databases.clicks, redis, keys: singleKeys, ask })
-  const shared = openShared(ground, redis, (code) => popularity.lifeS(code))
+  const shared = openShared(ground, redis, vouching, (code) => popularity.lifeS(code))
+  const { partitions } = shared
+  const popularity = openPopularity(ground, { sql: databases.clicks, partitions })
   const codes = () => [...popularity.hot(), ...tier1.codes()]
-  const warmer = openWarmer(ground, { ...shared, truth, codes })
-  return { ...shared, popularity, warmer, hitCounters: createHitCounters(redis, singleKeys, ask) }
+  const warmers = partitions.map((partition, n) => {
+    const mine = () => codes().filter((code) => partitions.indexOf(code) === n)
+    return openWarmer(ground, { ...partition, truth, codes: mine })
+  })
+  const hitCounters = partitions.map(({ redis, keys, ask }) => createHitCounters(redis, keys, ask))
+  return { ...shared, popularity, warmers, hitCounters }
 }

@@ -59,7 +59,12 @@ const isIssuer = (value: string): boolean => {
   return (protocol === 'https:' || (protocol === 'http:' && isHere)) && search === '' && hash === ''
 }
 
-const hosts = (why: string): Setting<{ host: string; port: number }[]> =>
+export interface HostPort {
+  readonly host: string
+  readonly port: number
+}
+
+const hosts = (why: string): Setting<HostPort[]> =>
   setting(
     z
       .string()
@@ -119,11 +124,19 @@ export const settings = {
   redisUrl: url(['redis:', 'rediss:', 'unix:'], undefined, 'the shared cache; without it the Redis tier is off'),
   redisCaFile: text(
     undefined,
-    'certificates that the one of a rediss:// has to be signed by, instead of the usual ones',
+    'certificates that the one of a rediss:// has to be signed by, instead of the usual ones; with REDIS_CLUSTER it means TLS',
   ),
   redisSentinels: hosts('Sentinels to ask for the primary, instead of REDIS_URL'),
   redisSentinelName: text(undefined, "the primary's name at the Sentinels"),
-  redisPassword: text(undefined, 'where the URL does not carry it, and for Sentinel-managed servers'),
+  redisCluster: hosts('some nodes of a Redis Cluster, instead of REDIS_URL'),
+  redisPartitions: whole(
+    64,
+    1,
+    1024,
+    'parts that what is shared is divided into in a cluster, for as long as it lives: another number begins empty',
+  ),
+  redisUsername: text(undefined, 'the user at the nodes of REDIS_CLUSTER; without it the default one'),
+  redisPassword: text(undefined, 'where the URL does not carry it, for Sentinel-managed servers, and for a cluster'),
   ownerKey: secret("the owner's API key; without it one is generated once per database"),
   codeSalt: secret('the secret of the shortcodes; without it one is generated once per database'),
   dataDir: text('.quicklink', 'the owner key, the click spool, embedded data'),
@@ -230,7 +243,7 @@ type Settings = typeof settings
 type ValueOf<K extends keyof Settings> = z.output<Settings[K]['schema']>
 /** Settings that may stay unset; `loadConfig` fills the others that have no fallback from what is known. */
 type Optional =
-  | 'rootUrl' | 'grafanaUrl' | 'runbookUrl' | 'redisUrl' | 'redisSentinels' | 'redisSentinelName' | 'redisPassword' | 'ownerKey' | 'codeSalt' | 'geoipFile' | 'logFile'
+  | 'rootUrl' | 'grafanaUrl' | 'runbookUrl' | 'redisUrl' | 'redisSentinels' | 'redisSentinelName' | 'redisCluster' | 'redisUsername' | 'redisPassword' | 'ownerKey' | 'codeSalt' | 'geoipFile' | 'logFile'
   | 'databaseDirectUrl' | 'databaseReadUrl' | 'redisCaFile'
   | 'oidcIssuer' | 'oidcClientId' | 'oidcClientSecret' | 'oidcRoles' // prettier-ignore
 
@@ -303,11 +316,14 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
   const filled = {
     ...config,
     publicUrl: (given.publicUrl ?? `http://localhost:${config.port}`).replace(/(?<!\/)\/+$/, ''),
-    rateLimitStore: given.rateLimitStore ?? (config.redisUrl || config.redisSentinels ? 'redis' : 'memory'),
+    rateLimitStore: given.rateLimitStore ?? (hasRedis(config) ? 'redis' : 'memory'),
   }
   refuseContradictions(filled)
   return filled
 }
+
+export const hasRedis = (config: Pick<Config, 'redisUrl' | 'redisSentinels' | 'redisCluster'>): boolean =>
+  [config.redisUrl, config.redisSentinels, config.redisCluster].some((given) => given !== undefined)
 
 const promisedMs = 1000
 
@@ -329,8 +345,10 @@ function refuseContradictions(config: Config): void {
   const rules: [boolean, string][] = [
     [!config.databaseUrl, 'DATABASE_URL is missing: set it to the URL of the Postgres database, e.g. postgres://user@host/quicklink.'],
     [!!config.redisUrl && !!config.redisSentinels, 'REDIS_URL and REDIS_SENTINELS are both set: remove one of them.'],
+    [!!config.redisCluster && !!(config.redisUrl ?? config.redisSentinels), 'REDIS_CLUSTER and REDIS_URL or REDIS_SENTINELS are both set: remove one of them.'],
+    [!!config.redisUsername && !config.redisCluster, 'REDIS_USERNAME is for REDIS_CLUSTER: put the name into REDIS_URL.'],
     [!!config.redisSentinels && !config.redisSentinelName, 'REDIS_SENTINEL_NAME is missing: REDIS_SENTINELS needs the name of the primary.'],
-    [config.rateLimitStore === 'redis' && !config.redisUrl && !config.redisSentinels, 'RATE_LIMIT_STORE is redis, but there is no REDIS_URL: set one, or set RATE_LIMIT_STORE=memory.'],
+    [config.rateLimitStore === 'redis' && !hasRedis(config), 'RATE_LIMIT_STORE is redis, but there is no REDIS_URL: set one, or set RATE_LIMIT_STORE=memory.'],
     [config.linkTtlS < config.notFoundTtlS, 'LINK_TTL_S must not be shorter than NOT_FOUND_TTL_S.'],
     [config.trustMs < 2 * config.relayIntervalMs, 'TRUST_MS must be at least twice RELAY_INTERVAL_MS, or Redis would be distrusted between two passes.'],
     [changeSeen(config).withinMs > promisedMs, 'TRUST_MS and LOCAL_CACHE_TTL_MS together must not exceed 1000: a change must be seen within a second.'],
@@ -340,7 +358,7 @@ function refuseContradictions(config: Config): void {
     [!!config.oidcIssuer && !config.oidcClientSecret, 'OIDC_CLIENT_SECRET is missing: put what the identity provider has given QuickLink into a file, and name it in OIDC_CLIENT_SECRET_FILE.'],
     [!!config.oidcIssuer && !config.oidcRoles, 'OIDC_ROLES is missing: without it nobody is let in. Say which group is which role, like OIDC_ROLES=staff=acme:editor.'],
     [config.port !== 0 && config.port === config.opsPort, 'PORT and OPS_PORT must differ.'],
-    [!!config.redisCaFile && !config.redisUrl?.startsWith('rediss:'), 'REDIS_CA_FILE is set, but REDIS_URL does not begin with rediss://: Redis would be spoken to in the clear.'],
+    [!!config.redisCaFile && !config.redisCluster && !config.redisUrl?.startsWith('rediss:'), 'REDIS_CA_FILE is set, but REDIS_URL does not begin with rediss://: Redis would be spoken to in the clear.'],
   ] // prettier-ignore
   for (const [broken, sentence] of rules) if (broken) throw new ConfigError(sentence)
   if (config.redisCaFile) readFile('REDIS_CA_FILE', config.redisCaFile)

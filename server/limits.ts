@@ -152,6 +152,11 @@ export const limits = {
   askEveryMs: 1000,
   /** By then it is looked up at its next visit; by chance before, so that many are not looked up together. */
   askMostMs: 32_000,
+  /** Of a Redis Cluster, milliseconds: until it is seen that its map is due; between maps; while a part of it cannot be asked; for one. */
+  clusterTickMs: 50,
+  clusterLookMs: 5000,
+  clusterSoonMs: 250,
+  clusterMapMs: 500,
   /** Codes in one look into Redis. */
   redisBatch: 128,
   /** Looks into Redis under way at once, per process. */

@@ -7,7 +7,7 @@ import { ConfigError, loadConfig, type Config } from './config.ts'
 import { limits } from './limits.ts'
 import { buildIndexes } from './connections/indexes.ts'
 import { openPostgres, type Postgres } from './connections/postgres.ts'
-import { openRedis } from './connections/redis.ts'
+import { redisProbe } from './connections/open.ts'
 import { database, directDatabase } from './connections/target.ts'
 import { watchHighWater } from './links/high-water.ts'
 import { clickOrder } from './links/click-order.ts'
@@ -41,8 +41,6 @@ async function primary(config: Config, { log, takeDropped, alone, write }: OpenL
     queryMs: probeMs,
     onError: ignore,
   })
-  const hasRedis = config.redisUrl !== undefined || config.redisSentinels !== undefined
-  const redis = hasRedis ? openRedis(config, { onError: ignore, onCommand: ignore }) : undefined
   const metrics = openMetrics(build, takeDropped)
   const trouble = sparing(log, limits.troubleLineMs)
   /** Succeeds once. */
@@ -65,7 +63,7 @@ async function primary(config: Config, { log, takeDropped, alone, write }: OpenL
     metrics,
     workerFile: import.meta.filename,
     boot: bootAndWatch,
-    probes: { postgres: () => postgres.query('select 1'), redis: redis && (() => redis.ping()) },
+    probes: { postgres: () => postgres.query('select 1'), redis: redisProbe(config) },
   })
 }
 

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { mkdirSync, mkdtempSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, inject } from 'vitest'
+import { type RedisCluster, startRedisCluster } from '../loadtest/faults/clusters.ts'
 import { type SentinelGroup, startSentinelGroup } from '../loadtest/faults/sentinels.ts'
 import { askRedis } from '../embedded/redis-process.ts'
 import { openSql, withSql } from '../embedded/sql.ts'
@@ -167,6 +168,13 @@ export async function startSentinels(): Promise<SentinelGroup> {
   const group = await startSentinelGroup(mkdtempSync(join(inject('services').runDir, 'sentinels-')), 3000)
   releases.push(group.close)
   return group
+}
+
+/** Three primaries with a replica each, of the test's own. */
+export async function startCluster(): Promise<RedisCluster> {
+  const cluster = await startRedisCluster(mkdtempSync(join(inject('services').runDir, 'cluster-')))
+  releases.push(cluster.close)
+  return cluster
 }
 
 /** A connection to this Redis as a server makes it, when it is ready. */

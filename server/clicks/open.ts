@@ -1,13 +1,10 @@
 // Clicks of one worker, put together; and which links are hot, where a Redis knows it.
-import type { AskRedis } from '../connections/ask-redis.ts'
-import type { Sql, Postgres } from '../connections/postgres.ts'
-import type { RedisConnection } from '../connections/redis.ts'
-import type { Keys } from '../redis-keys.ts'
+import type { Postgres } from '../connections/postgres.ts'
 import type { Ground } from '../ground.ts'
 import { foldVisits } from '../visits/fold.ts'
 import type { Visits } from '../visits/visits.ts'
 import { Clicks } from './clicks.ts'
-import { Popularity } from './popularity.ts'
+import { Popularity, type PopularityDeps } from './popularity.ts'
 import { Warmer, type WarmerDeps } from './warm.ts'
 
 interface ClicksNeeds {
@@ -42,10 +39,7 @@ export function openClicks(ground: Ground, { sql, nowMs, visits, popularity }: C
   return clicks
 }
 
-export function openPopularity(
-  { config, onClose }: Ground,
-  deps: { readonly sql: Sql; readonly redis: RedisConnection; readonly keys: Keys; readonly ask: AskRedis },
-): Popularity {
+export function openPopularity({ config, onClose }: Ground, deps: PopularityDeps): Popularity {
   const popularity = new Popularity(config, deps)
   onClose(() => popularity.stop())
   return popularity

@@ -1,20 +1,18 @@
 // Which links are hot, from the clicks that have just been counted: `ql:v1:hot:{code}` for all processes, and for this one
 // the lives that the seed's matrix gives to hot links. All of it is best effort, bounded, and off the redirect's path.
 import { readFileSync } from 'node:fs'
+import type { Partition } from '../coherence/open.ts'
 import { jitteredMs } from '../coherence/schema.ts'
 import type { Config } from '../config.ts'
 import { limits } from '../limits.ts'
-import type { RedisConnection, Script } from '../connections/redis.ts'
+import type { Partitions } from '../connections/partitions.ts'
 import type { Sql } from '../connections/postgres.ts'
 import type { Code } from '../link.ts'
-import type { Keys } from '../redis-keys.ts'
 import type { Spooled } from './batch.ts'
 
-interface PopularityDeps {
+export interface PopularityDeps {
   readonly sql: Sql
-  readonly redis: Pick<RedisConnection, 'script'>
-  readonly keys: Pick<Keys, 'hot'>
-  readonly ask: <T>(work: () => Promise<T>) => Promise<T>
+  readonly partitions: Partitions<Pick<Partition, 'redis' | 'keys' | 'ask'>>
 }
 
 interface LinkFacts {
@@ -40,7 +38,7 @@ const keptRounds = 6
 export class Popularity {
   readonly #config: Pick<Config, 'hotTtlS' | 'ttlJitter'>
   readonly #deps: PopularityDeps
-  readonly #notePopular: Script
+  readonly #notes: Partitions<(codes: readonly Code[], args: readonly (string | number)[]) => Promise<unknown>>
   readonly #known = new Map<Code, Hot>()
   readonly #timer: NodeJS.Timeout
   #counts = new Map<number, number>()
@@ -51,7 +49,10 @@ export class Popularity {
     const lua = readFileSync(new URL('note_popular.lua', import.meta.url), 'utf8')
     this.#config = config
     this.#deps = deps
-    this.#notePopular = deps.redis.script('qlNotePopular', lua)
+    this.#notes = deps.partitions.map(({ redis, keys, ask }) => {
+      const script = redis.script('qlNotePopular', lua)
+      return (codes, args) => ask(() => script(codes.map(keys.hot), args))
+    })
     this.#timer = setInterval(() => {
       this.#running = this.#run().catch(() => undefined)
     }, limits.popularEveryMs)
@@ -90,17 +91,16 @@ export class Popularity {
       .sort(([, a], [, b]) => b - a)
       .slice(0, limits.popularLinks)
     if (top.length === 0) return
-    const { sql, keys, ask } = this.#deps
+    const { sql, partitions } = this.#deps
     const links = await sql.query<LinkFacts>(factsSql, [top.map(([id]) => id)], 'ql-link-facts')
     const { hotTtlS, ttlJitter } = this.#config
-    const touched = links.map(({ code }) => keys.hot(code))
-    const args = [
-      Math.floor(Date.now() / 1000),
-      jitteredMs(hotTtlS, ttlJitter),
-      ...links.map(({ id }) => counted.get(id) ?? 0),
-    ]
-    const frequencies = (await ask(() => this.#notePopular(touched, args))) as number[]
-    links.forEach((link, i) => this.#known.set(link.code, { ...link, perMinute: frequencies[i] ?? 0, round }))
+    const note = async ([index, mine]: [number, LinkFacts[]]): Promise<void> => {
+      const clicks = mine.map(({ id }) => counted.get(id) ?? 0)
+      const args = [Math.floor(Date.now() / 1000), jitteredMs(hotTtlS, ttlJitter), ...clicks]
+      const frequencies = (await this.#notes.all[index]!(mine.map(({ code }) => code), args)) as number[] // prettier-ignore
+      mine.forEach((link, i) => this.#known.set(link.code, { ...link, perMinute: frequencies[i] ?? 0, round }))
+    }
+    await Promise.allSettled([...partitions.group(links, ({ code }) => code)].map(note))
   }
 }
 

@@ -2,6 +2,7 @@
 // None of it is needed for the change to arrive: the next pass makes it certain.
 import type { Breaker } from '../connections/breaker.ts'
 import { withDeadline } from '../connections/deadline.ts'
+import type { Partitions } from '../connections/partitions.ts'
 import type { Code, Known } from '../link.ts'
 import { limits } from '../limits.ts'
 import type { Entry, SharedCache } from './shared-cache.ts'
@@ -10,7 +11,8 @@ import type { Vouching } from './vouching.ts'
 /** What this process, and its Redis, had heard of the truth. */
 export interface AsOf {
   readonly passes: number
-  readonly cursor: string | null
+  /** By partition. */
+  readonly cursors: readonly (string | null)[]
 }
 
 export interface Announcer {
@@ -26,42 +28,45 @@ interface AnnounceDeps {
   /** The same, of interest only if the code is held. */
   readonly amend: (code: Code, known: Known, vouched: boolean) => unknown
   readonly vouching: Vouching
-  readonly cache: SharedCache
-  readonly breaker: Breaker
+  readonly partitions: Partitions<{ readonly cache: SharedCache; readonly breaker: Pick<Breaker, 'run' | 'state'> }>
   readonly timeoutMs: number
+  /** Rejects where nobody can be told. */
   readonly publish: (code: Code) => Promise<unknown>
   readonly passSoon: () => void
 }
 
 export function createAnnouncer(deps: AnnounceDeps): Announcer {
-  const { learn, amend, vouching, cache, breaker, timeoutMs, publish, passSoon } = deps
-  const put = async (code: Code, known: Known, asOf: string): Promise<void> => {
-    if (!cache.ready) throw new Error('Redis is not connected')
-    await cache.put({ code, known }, asOf)
+  const { learn, amend, vouching, partitions, timeoutMs, publish, passSoon } = deps
+  type Write = (cache: SharedCache, asOf: string) => Promise<unknown>
+  /** Best effort: unless there was no cursor, or its breaker is open. */
+  const write = async (index: number, { cursors }: AsOf, work: Write): Promise<void> => {
+    const [{ cache, breaker }, cursor = null] = [partitions.all[index]!, cursors[index]]
+    if (cursor === null || breaker.state === 'open') return
+    const ask: Write = async (...on) => {
+      if (!cache.ready) throw new Error('Redis is not connected')
+      await withDeadline(work(...on), timeoutMs, 'Redis')
+    }
+    await breaker.run(() => ask(cache, cursor)).catch(() => undefined)
   }
   return {
-    asOf: () => ({ passes: vouching.passes, cursor: cache.cursor }),
-    async announce(code, known, { passes, cursor }) {
-      learn(code, known, vouching.noneSince(passes))
-      if (cursor !== null && breaker.state !== 'open') {
-        await breaker.run(() => withDeadline(put(code, known, cursor), timeoutMs, 'Redis')).catch(() => undefined)
-      }
+    asOf: () => ({ passes: vouching.passes, cursors: partitions.all.map(({ cache }) => cache.cursor) }),
+    async announce(code, known, asOf) {
+      learn(code, known, vouching.noneSince(asOf.passes))
+      await write(partitions.indexOf(code), asOf, (cache, cursor) => cache.put({ code, known }, cursor))
       passSoon()
-      if (cache.ready) publish(code).catch(() => undefined)
+      publish(code).catch(() => undefined)
     },
-    async announceAll(entries, { passes, cursor }) {
-      for (const { code, known } of entries) amend(code, known, vouching.noneSince(passes))
-      const mend = async (asOf: string): Promise<void> => {
-        for (let at = 0; at < entries.length; at += limits.passChunk) {
-          if (!cache.ready) throw new Error('Redis is not connected')
-          await withDeadline(cache.mend(entries.slice(at, at + limits.passChunk), asOf), timeoutMs, 'Redis')
-        }
+    async announceAll(entries, asOf) {
+      for (const { code, known } of entries) amend(code, known, vouching.noneSince(asOf.passes))
+      const mend = async (index: number, mine: readonly Entry[]): Promise<void> => {
+        for (let at = 0; at < mine.length; at += limits.passChunk)
+          await write(index, asOf, (cache, cursor) => cache.mend(mine.slice(at, at + limits.passChunk), cursor))
       }
-      if (cursor !== null && breaker.state !== 'open') await breaker.run(() => mend(cursor)).catch(() => undefined)
+      await Promise.all([...partitions.group(entries, ({ code }) => code)].map(([index, mine]) => mend(index, mine)))
       passSoon()
       const [first] = entries
       // Whoever hears of one asks for all.
-      if (first && cache.ready) publish(first.code).catch(() => undefined)
+      if (first) publish(first.code).catch(() => undefined)
     },
   }
 }
@@ -72,7 +77,7 @@ export const announceLocally = ({
   amend,
   vouching,
 }: Pick<AnnounceDeps, 'learn' | 'amend' | 'vouching'>): Announcer => ({
-  asOf: () => ({ passes: vouching.passes, cursor: null }),
+  asOf: () => ({ passes: vouching.passes, cursors: [] }),
   announce(code, known, { passes }) {
     learn(code, known, vouching.noneSince(passes))
     return Promise.resolve()

@@ -15,13 +15,13 @@ import {
 import { operationsOf, route, type Route } from '../api/operation.ts'
 import type { Config } from '../config.ts'
 import type { Sql } from '../connections/postgres.ts'
-import type { RedisConnection } from '../connections/redis.ts'
+import type { PartitionRedis } from '../connections/redis.ts'
 import type { Names } from '../domains/names.ts'
 import { QuickLinkError } from '../errors.ts'
 import { domainOf, isLink, parseCode, type Code, type Known } from '../link.ts'
 import { readLink } from '../links/store.ts'
 import type { Announcer } from './announce.ts'
-import type { Shared } from './open.ts'
+import type { Partition, Shared } from './open.ts'
 import { jitteredMs } from './schema.ts'
 import type { Truth } from './truth.ts'
 
@@ -115,7 +115,7 @@ export const cacheRoutes = (deps: CacheApiDeps): Route[] => [
   route(readCache, async ({ caller, params, query }) => {
     const code = deps.names.codeAt(params.code, query.domain)
     const [truth] = await deps.truth.read([code])
-    const redis = deps.shared && (await inRedis(deps, deps.shared, code))
+    const redis = deps.shared && (await inRedis(deps, deps.shared.partitions.of(code), code))
     const copy = deps.peek(code)
     return {
       body: {
@@ -147,10 +147,10 @@ async function touch({ sql, truth, announcer }: CacheApiDeps, code: Code): Promi
 
 async function inRedis(
   deps: CacheApiDeps,
-  { redis, keys, cache, ...shared }: Shared,
+  { redis, keys, cache, ...partition }: Partition,
   code: Code,
 ): Promise<z.input<typeof caches>['redis']> {
-  const trusted = shared.trusted()
+  const trusted = partition.trusted()
   try {
     const [[held], ttlMs, hintTtlMs, meta] = await Promise.all([
       cache.read([code]),
@@ -182,7 +182,7 @@ interface Meta {
 /** Clicks, end and state, up to META_TTL_S old: whoever looks first puts them there. Null where there is no such link. */
 async function metaOf(
   { sql, config }: CacheApiDeps,
-  redis: RedisConnection,
+  redis: PartitionRedis,
   key: string,
   code: Code,
 ): Promise<Meta | null> {

@@ -2,14 +2,14 @@
 // looked at again a second later, when every pass must have been there; what is still different was served wrongly.
 import { agree, type Code, type Known } from '../link.ts'
 import { limits } from '../limits.ts'
+import type { Partitions } from '../connections/partitions.ts'
 import type { SharedCache } from './shared-cache.ts'
 import type { Trust } from './trust.ts'
 import type { Truth } from './truth.ts'
 
 interface CheckerDeps {
-  readonly cache: SharedCache
+  readonly partitions: Partitions<{ readonly cache: SharedCache; readonly trust: Trust }>
   readonly truth: Truth
-  readonly trust: Trust
   /** Codes that were asked for lately. */
   readonly codes: () => readonly Code[]
   readonly onStale: (code: Code, held: Known, truth: Known) => void
@@ -22,7 +22,7 @@ export function startChecker(deps: CheckerDeps): () => void {
   const later = new Set<NodeJS.Timeout>()
 
   const difference = async (code: Code): Promise<[Known, Known] | undefined> => {
-    const { cache, trust } = deps
+    const { cache, trust } = deps.partitions.of(code)
     if (!cache.ready || !trust.holds(cache.connection)) return undefined
     const [held] = await cache.read([code])
     if (held === undefined) return undefined

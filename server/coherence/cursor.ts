@@ -62,7 +62,18 @@ export function compareSnapshots(a: string, b: string): number {
   return countOf(runningB) - countOf(runningA)
 }
 
+/** The snapshot has what this transaction did. */
+export function sees(snapshot: string, xid: string): boolean {
+  const [, xmax = '0', running = ''] = snapshot.split(':')
+  return BigInt(xid) < BigInt(xmax) && !running.split(',').includes(xid)
+}
+
 const countOf = (list: string): number => (list === '' ? 0 : list.split(',').length)
+
+/** This knows of transactions that have not begun. */
+export const isAhead = (mine: Cursor, now: Cursor): boolean => xmaxOf(mine) > xmaxOf(now)
+
+const xmaxOf = ({ snapshot }: Cursor): bigint => BigInt(snapshot.split(':')[1] ?? '0')
 
 export const goneBack = 'the database has gone back'
 

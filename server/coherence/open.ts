@@ -1,41 +1,65 @@
 // What keeps this process and its Redis true: passes, word of a change, and a look whether the promise holds.
 import type { Ground } from '../ground.ts'
 import { limits } from '../limits.ts'
-import type { Breaker } from '../connections/breaker.ts'
+import { askRedis, type AskRedis } from '../connections/ask-redis.ts'
+import type { RedisPartition, SharedRedis } from '../connections/open.ts'
+import type { Partitions } from '../connections/partitions.ts'
 import type { RedisConnection } from '../connections/redis.ts'
 import { parseCodeAt, type Code, type Known } from '../link.ts'
 import { announceLocally, createAnnouncer, type Announcer } from './announce.ts'
+import { sparing } from '../telemetry/sparing.ts'
 import { startChecker } from './checker.ts'
 import { createFreshener } from './freshen.ts'
+import { createFresheners } from './fresheners.ts'
 import type { News } from './news.ts'
 import { createPass, type LocalCopies } from './pass.ts'
 import { startRelay } from './relay.ts'
-import { nudgeChannel, singleKeys, type Keys } from '../redis-keys.ts'
+import { nudgeChannel } from '../redis-keys.ts'
 import { createSharedCache, type SharedCache } from './shared-cache.ts'
 import { Trust } from './trust.ts'
 import type { Truth } from './truth.ts'
-import type { Vouching } from './vouching.ts'
+import { Landing, type Vouching } from './vouching.ts'
 
-/** Redis as this process has it: the connection, what is known of codes there, and whether it is proved fresh. */
-export interface Shared {
-  readonly redis: RedisConnection
-  readonly keys: Keys
+/** What is shared in one Redis, or in one partition of a cluster: what is known of codes there, and whether it is proved fresh. */
+export interface Partition extends RedisPartition {
+  /** For limits. */
+  readonly ask: AskRedis
   readonly cache: SharedCache
   readonly trust: Trust
+  readonly landing: Landing
   trusted(): boolean
+}
+
+export interface Shared extends Pick<SharedRedis, 'nodes' | 'publish' | 'subscribe'> {
+  readonly partitions: Partitions<Partition>
 }
 
 /** `hotLifeS`: of a link that is hot, for which DYNAMIC_TTL has another life. */
 export function openShared(
   { config, metrics }: Ground,
-  redis: RedisConnection,
+  redis: SharedRedis,
+  vouching: Vouching,
   hotLifeS: (code: Code) => number | undefined,
 ): Shared {
   const lifeS = config.dynamicTtl === 'on' ? hotLifeS : undefined
-  const cache = createSharedCache(redis, singleKeys, { ...config, tombstoneS: limits.tombstoneS, lifeS })
-  const trust = new Trust(config.trustMs, () => performance.now())
-  metrics.onCollect(() => metrics.trustAge.set(trust.ageS()))
-  return { redis, keys: singleKeys, cache, trust, trusted: () => trust.holds(cache.connection) }
+  const partitions = redis.partitions.map((part): Partition => {
+    const cache = createSharedCache(part.redis, part.keys, { ...config, tombstoneS: limits.tombstoneS, lifeS })
+    const trust = new Trust(config.trustMs, () => performance.now())
+    const ask = askRedis(part.redis, part.breaker, config.redisTimeoutMs)
+    return { ...part, ask, cache, trust, landing: new Landing(vouching), trusted: () => trust.holds(cache.connection) }
+  })
+  metrics.onCollect(() => metrics.trustAge.set(Math.max(...partitions.all.map(({ trust }) => trust.ageS()))))
+  return { ...redis, partitions }
+}
+
+/** Of a cluster, what holds for all of it; and how many partitions are not trusted. */
+export function statusOf(partitions: readonly Partition[]) {
+  const untrusted = partitions.filter((partition) => !partition.trusted()).length
+  return {
+    ready: partitions.every(({ cache }) => cache.ready),
+    trusted: untrusted === 0,
+    ...(partitions.length > 1 ? { partitions: partitions.length, untrusted } : {}),
+  }
 }
 
 interface CoherenceDeps {
@@ -50,10 +74,9 @@ interface CoherenceDeps {
   readonly news: News | undefined
   /** Undefined: there is no Redis, and passes keep tier 1 true all the same. */
   readonly shared: Shared | undefined
-  readonly breaker: Breaker
-  /** What else has to be looked at in this Redis before it is trusted. */
-  readonly prepare: () => Promise<void>
-  readonly onWipe: () => void
+  /** What else has to be looked at in a partition before it is trusted. */
+  readonly prepare: (partition: number) => Promise<void>
+  readonly onWipe: (partition: number) => void
   readonly onGoneBack: (identity: string) => Promise<unknown>
   readonly onDomains: (version: string) => Promise<void>
   /** A pass came to nothing. */
@@ -63,18 +86,29 @@ interface CoherenceDeps {
 /** Answers whom to tell of a change. */
 export function startCoherence({ config, metrics, log, onClose }: Ground, deps: CoherenceDeps): Announcer {
   const { local, vouching, shared } = deps
+  // Of a cluster that came back empty, one line for all partitions.
+  const wipes = sparing(log, limits.troubleLineMs)
   const onFailure = (err: unknown): void => log.debug({ err }, 'a pass failed')
   const pass = {
     ...deps,
     nowMs: () => performance.now(),
     onApplied: (ageS: number) => metrics.invalidationDelay.observe(ageS),
     onFailure,
-    onWipe(why: string) {
-      log.warn({ why }, 'everything about links in Redis is unlinked')
-      deps.onWipe()
-    },
   }
-  const freshener = shared && createFreshener({ ...pass, ...shared })
+  const freshener =
+    shared &&
+    createFresheners(shared.partitions, deps.truth, (partition, truth, index) =>
+      createFreshener({
+        ...pass,
+        ...partition,
+        truth,
+        prepare: () => deps.prepare(index),
+        onWipe(why) {
+          wipes.warn({ why }, 'everything about links in Redis is unlinked')
+          deps.onWipe(index)
+        },
+      }),
+    )
   const relay = startRelay({
     pass: createPass({ ...pass, freshener }),
     intervalMs: config.relayIntervalMs,
@@ -87,8 +121,7 @@ export function startCoherence({ config, metrics, log, onClose }: Ground, deps: 
   onClose(relay.stop)
   if (!shared) return announceLocally({ learn: local.learn, amend: local.amend, vouching })
 
-  const { redis } = shared
-  redis.subscribe(nudgeChannel, (message) => {
+  shared.subscribe(nudgeChannel, (message) => {
     const code = nudgedCode(message)
     if (code !== undefined) local.expire(code)
     relay.soon()
@@ -103,7 +136,8 @@ export function startCoherence({ config, metrics, log, onClose }: Ground, deps: 
     },
   })
   const counting = setInterval(() => {
-    if (redis.ready) estimateHints(redis).then((count) => metrics.negativeCacheKeys.set(count), () => undefined) // prettier-ignore
+    const counts = Promise.all(shared.nodes().map(estimateHints))
+    counts.then((all) => metrics.negativeCacheKeys.set(all.reduce((a, b) => a + b, 0)), () => undefined) // prettier-ignore
   }, limits.hintCountEveryMs)
   onClose(() => {
     clearInterval(counting)
@@ -115,7 +149,7 @@ export function startCoherence({ config, metrics, log, onClose }: Ground, deps: 
     learn: local.learn,
     amend: local.amend,
     timeoutMs: config.redisTimeoutMs,
-    publish: (code) => redis.publish(nudgeChannel, JSON.stringify({ code })),
+    publish: (code) => shared.publish(nudgeChannel, JSON.stringify({ code })),
     passSoon: relay.soon,
   })
 }

@@ -9,7 +9,7 @@ import { createPass } from './pass.ts'
 import { startRelay } from './relay.ts'
 import { Trust } from './trust.ts'
 import type { Truth } from './truth.ts'
-import { Vouching } from './vouching.ts'
+import { Landing, Vouching } from './vouching.ts'
 import { plain } from '../../testing/links.ts'
 
 const code = 'abc1234' as Code
@@ -33,11 +33,13 @@ function start(time: VirtualTime) {
     const cache = new RedisClient(server, time, {}, nothing)
     const trust = new Trust(800, nowMs)
     const prepare = told.onGoneBack
-    const freshener = createFreshener({ ...told, cache, trust, onWipe: nothing, prepare })
+    const landing = new Landing(told.vouching)
+    const failed = { onWipe: nothing, onFailure: nothing }
+    const freshener = createFreshener({ ...told, ...failed, cache, trust, landing, prepare })
     const local = { amend: () => false, outdate: nothing, expireAll: nothing, clear: nothing }
-    const pass = createPass({ ...told, local, freshener, onFailure: nothing, onDomains: told.onGoneBack })
+    const pass = createPass({ ...told, local, freshener, onDomains: told.onGoneBack })
     const relay = startRelay({ pass, intervalMs: 200, gapMs: 20, onFailure: nothing })
-    return { ...told, cache, trust, relay }
+    return { ...told, cache, trust, landing, relay }
   }
   const update = (rollback = false): Promise<unknown> =>
     postgres.change([code], (_code, _before, version, newId) => ({
@@ -104,10 +106,10 @@ describe('passes', () => {
       expect(one.vouching.passes - before).toBeGreaterThanOrEqual(13)
       expect(one.vouching.untilMs - 4000).toBeGreaterThan(500)
       expect(one.trust.holds(one.cache.connection)).toBe(false)
-      expect(one.vouching.landed).toBeUndefined()
+      expect(one.landing.isCurrent(server.keys.cursor)).toBe(false)
       server.hole = false
       await time.runUntil(5500)
       expect(one.trust.holds(one.cache.connection)).toBe(true)
-      expect(one.vouching.landed?.text).toBe(server.keys.cursor)
+      expect(one.landing.isCurrent(server.keys.cursor)).toBe(true)
     }))
 })

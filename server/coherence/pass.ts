@@ -10,8 +10,8 @@
 import { limits } from '../limits.ts'
 import { withDeadline } from '../connections/deadline.ts'
 import type { Code, Known } from '../link.ts'
-import { compareSnapshots, endOf, goneBack, unusable, type Cursor } from './cursor.ts'
-import type { Answered, Freshener } from './freshen.ts'
+import { endOf, goneBack, isAhead, unusable, type Cursor } from './cursor.ts'
+import type { Freshener } from './freshen.ts'
 import type { News } from './news.ts'
 import type { Changes, Truth } from './truth.ts'
 import type { Vouching } from './vouching.ts'
@@ -37,8 +37,6 @@ interface PassDeps {
   readonly freshener: Freshener | undefined
   readonly nowMs: () => number
   readonly onApplied: (ageS: number) => void
-  /** Redis could not be made fresh. */
-  readonly onFailure: (error: unknown) => void
   /** This process has seen a later state of the database: called until it is of another identity. */
   readonly onGoneBack: (identity: string) => Promise<unknown>
   /** Which list of domains is the current one. Nothing is vouched for until it is known. */
@@ -50,33 +48,6 @@ export type Pass = ReturnType<typeof createPass>
 export function createPass(deps: PassDeps) {
   const { truth, local, vouching, news, freshener } = deps
   let mine: Cursor | null = null
-  let freshening: Promise<void> | undefined
-  let waiting: { readonly answer: Answered | undefined } | undefined
-
-  const freshen = (answer: Answered | undefined): void => {
-    if (freshener?.ready !== true) return
-    if (freshening) {
-      waiting = { answer }
-      return
-    }
-    freshening = freshener.freshen(answer).catch(deps.onFailure).finally(() => {
-      freshening = undefined
-      const next = waiting
-      waiting = undefined
-      if (next) freshen(next.answer)
-    }) // prettier-ignore
-  }
-
-  /** What my Redis stands at, if that is not behind mine by any news: then one answer is enough for both. */
-  const cursorForBoth = (): Cursor | null => {
-    const landed = freshening === undefined ? vouching.landed?.cursor : undefined
-    const isFit =
-      mine !== null &&
-      landed?.identity === mine.identity &&
-      landed.to === undefined &&
-      compareSnapshots(landed.snapshot, mine.snapshot) <= 0
-    return isFit ? landed : mine
-  }
 
   const tell = ({ changes, forget, next }: Changes): boolean => {
     if (next.to !== undefined) local.expireAll()
@@ -88,7 +59,7 @@ export function createPass(deps: PassDeps) {
   /** Resolves when tier 1 knows what Postgres has answered. */
   const run = async (): Promise<void> => {
     const beganMs = deps.nowMs()
-    const since = cursorForBoth()
+    const since = mine
     const found = await withDeadline(truth.changesSince(since), limits.passStepMs, 'a step of a pass')
     const now = endOf(found.next)
     const why = unusable(mine, { ...found, ahead: mine !== null && isAhead(mine, now) })
@@ -113,18 +84,12 @@ export function createPass(deps: PassDeps) {
     const isWhole = since !== null && why === undefined && found.next.to === undefined
     mine = now
     vouching.answered(beganMs, hasNews)
-    freshen(isWhole ? { since, found, beganMs, news: vouching.news } : undefined)
+    freshener?.tell(isWhole ? { since, found, beganMs, news: vouching.news } : undefined)
   }
 
   return {
     run,
     /** Resolves when nothing of it is under way in Redis. */
-    async settled(): Promise<void> {
-      while (freshening) await freshening
-    },
+    settled: async (): Promise<void> => freshener?.settled(),
   }
 }
-
-const isAhead = (mine: Cursor, now: Cursor): boolean => xmaxOf(mine) > xmaxOf(now)
-
-const xmaxOf = ({ snapshot }: Cursor): bigint => BigInt(snapshot.split(':')[1] ?? '0')

@@ -1,7 +1,7 @@
 // The few things that are asked of Redis about codes, each one round trip. The model test has its own implementation.
 import { readFileSync } from 'node:fs'
 import { absent, isLink, type Code, type Known } from '../link.ts'
-import type { RedisConnection } from '../connections/redis.ts'
+import type { PartitionRedis } from '../connections/redis.ts'
 import type { Keys } from '../redis-keys.ts'
 import { decode, encode, lifetimeMs } from './schema.ts'
 import type { Held, Lifetimes, Read } from './schema.ts'
@@ -19,7 +19,7 @@ type Written = 'written' | 'moved'
 const lua = (name: string): string => readFileSync(new URL(`${name}.lua`, import.meta.url), 'utf8')
 
 export function createSharedCache(
-  redis: RedisConnection,
+  redis: PartitionRedis,
   keys: Keys,
   lifetimes: Lifetimes,
   clock = Date.now,
@@ -115,7 +115,7 @@ function outcomeOf(reply: unknown): Written {
 
 /** The link key wins over the hint; a hint beside a link is deleted by whoever sees both. */
 function heldIn(
-  redis: RedisConnection,
+  redis: PartitionRedis,
   keys: Keys,
   code: Code,
   values: readonly (string | null)[],

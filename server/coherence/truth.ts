@@ -9,6 +9,8 @@ import { leadIn } from './stored-rules.ts'
 export interface Change {
   readonly code: Code
   readonly known: Known
+  /** The transactions that changed it. */
+  readonly xids: readonly string[]
   /** How long ago it was written, when Postgres answered. */
   readonly ageS: number
 }
@@ -99,7 +101,7 @@ found as (
   ) o order by o.xid, o.id limit ${limits.passBulk}
 ),
 -- Several changes of one link are one look-up. The oldest of them says how long ago the news is.
-changed as (select code, max(version) as version, min(at) as at from found group by code),
+changed as (select code, max(version) as version, min(at) as at, array_agg(xid::text) as xids from found group by code),
 many as (select count(*) > ${limits.passChunk} as so from changed)
 select now.snapshot::text, pg_snapshot_xmax($1) > pg_snapshot_xmax(now.snapshot) as ahead, now.identity, now.version, now.domains,
   now.at::float8 as at,
@@ -108,7 +110,7 @@ select now.snapshot::text, pg_snapshot_xmax($1) > pg_snapshot_xmax(now.snapshot)
   (select json_build_array(xid::text, id) from found order by xid desc, id desc limit 1) as last
 from now, (
   select json_agg(c) as rows from (
-    select o.code as changed, o.version as drawn, extract(epoch from clock_timestamp() - o.at) as age, ${columns}
+    select o.code as changed, o.version as drawn, o.xids, extract(epoch from clock_timestamp() - o.at) as age, ${columns}
     from many, changed o left join links l on l.code = o.code where not many.so
   ) c
 ) changes, (
@@ -130,7 +132,7 @@ const onStandby = `
 const primarySql = changesSql(onPrimary)
 const standbySql = changesSql(onStandby)
 
-type ChangeRow = LinkRow & { changed: string; drawn: number; age: number }
+type ChangeRow = LinkRow & { changed: string; drawn: number; xids: string[]; age: number }
 
 interface ChangesRow {
   snapshot: string
@@ -235,5 +237,6 @@ const changes =
 const toChange = (row: ChangeRow): Change => ({
   code: row.changed as Code,
   known: row.code === null ? absent(row.drawn) : toKnown(row),
+  xids: row.xids,
   ageS: row.age,
 })

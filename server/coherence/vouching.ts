@@ -3,14 +3,8 @@
 //
 // A copy is vouched for if it knows all that the passes had heard when it was stored. Whoever asks Postgres knows all that
 // passes heard before; so it is enough that none was answered between the asking and the storing. What Redis says knows
-// it, too, if the cursor beside it is one under which all that was heard has landed there.
+// it, too, if the cursor beside it is one under which all that was heard has landed there (`Landing`).
 import type { Cursor } from './cursor.ts'
-
-/** A cursor in Redis, as it stands there. */
-export interface Landed {
-  readonly text: string
-  readonly cursor: Cursor
-}
 
 export class Vouching {
   /** Passes that Postgres has answered. */
@@ -19,8 +13,6 @@ export class Vouching {
   news = 0
   /** Copies that are vouched for may be served until then. */
   untilMs = -Infinity
-  /** While this stands in my Redis, it has all that my passes have heard of. Unknown while news is on its way there. */
-  landed: Landed | undefined
   readonly #trustMs: number
 
   constructor(trustMs: number) {
@@ -31,32 +23,52 @@ export class Vouching {
   answered(beganMs: number, hasNews: boolean): void {
     this.passes++
     this.untilMs = beganMs + this.#trustMs
-    if (hasNews) this.#heard()
+    if (hasNews) this.news++
   }
 
   /** Postgres has answered, and it is not the database that was asked before. */
   interrupted(): void {
     this.passes++
     this.untilMs = -Infinity
-    this.#heard()
-  }
-
-  #heard(): void {
     this.news++
-    this.landed = undefined
-  }
-
-  /** My Redis was brought to this cursor with so much of the news. */
-  hasLanded(landed: Landed, news: number): void {
-    this.landed = news === this.news ? landed : undefined
   }
 
   /** What was read now knows all that my passes had heard when they had been answered so many times. */
   noneSince(passes: number): boolean {
     return this.passes === passes
   }
+}
 
+/** How much of what this process' passes have heard is in its Redis, or in one partition of it. */
+export class Landing {
+  readonly #vouching: Pick<Vouching, 'news'>
+  #text: string | null = null
+  #reached: Cursor | undefined
+  #news = -1
+
+  constructor(vouching: Pick<Vouching, 'news'>) {
+    this.#vouching = vouching
+  }
+
+  /** While this cursor stands there, so much of the news is there, and nothing is missing up to `reached`. */
+  hasLanded(text: string, reached: Cursor, news: number): void {
+    this.#text = text
+    this.#reached = reached
+    this.#news = news
+  }
+
+  /** Nobody can say. */
+  isUnknown(): void {
+    this.#news = -1
+  }
+
+  /** What stands beside this cursor knows all that passes have heard. */
   isCurrent(text: string | null): boolean {
-    return text !== null && this.landed?.text === text
+    return text !== null && text === this.#text && this.#news === this.#vouching.news
+  }
+
+  /** How far the truth is there while this cursor stands: further than the cursor says, where nothing has changed since. */
+  reached(text: string | null): Cursor | undefined {
+    return text !== null && text === this.#text ? this.#reached : undefined
   }
 }

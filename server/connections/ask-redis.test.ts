@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { Breaker } from './breaker.ts'
 import { askRedis } from './ask-redis.ts'
+import { isAnswer } from './redis-answers.ts'
 
 const wrongType = 'WRONGTYPE Operation against a key holding the wrong kind of value script: 1a2b, on @user_script:3.'
 
@@ -15,7 +16,7 @@ test.each([
 ])('%s', async (_, message, state, other) => {
   let now = 0
   const nowMs = (): number => now
-  const breaker = new Breaker({ failures: 5, windowMs: 100_000, openMs: 60_000, nowMs })
+  const breaker = new Breaker({ failures: 5, windowMs: 100_000, openMs: 60_000, nowMs, isAnswer })
   const ask = askRedis({ ready: true }, breaker, 1000, nowMs)
   for (let n = 0; n < 7; n++) {
     now += 2000

@@ -2,6 +2,7 @@
 // one create is never held up by more than one deadline.
 import type { Breaker } from './breaker.ts'
 import { withDeadline } from './deadline.ts'
+import { isAnswer } from './redis-answers.ts'
 import type { RedisConnection } from './redis.ts'
 
 /** Rejects when it cannot be asked. */
@@ -18,26 +19,14 @@ export function askRedis(
   let failedAtMs = -Infinity
   return async (work) => {
     if (nowMs() - failedAtMs < pauseMs) throw new Error('Redis has just failed')
-    const reply = await breaker
+    return breaker
       .run(async () => {
         if (!redis.ready) throw new Error('Redis is not connected')
-        return await withDeadline(work().catch(orOther), timeoutMs, 'Redis')
+        return await withDeadline(work(), timeoutMs, 'Redis')
       })
       .catch((error: unknown) => {
-        failedAtMs = nowMs()
+        if (!isAnswer(error)) failedAtMs = nowMs()
         throw error
       })
-    if (reply instanceof OtherType) throw reply
-    return reply
   }
-}
-
-/** A hand, or another program, has put something else under this key: Redis has answered, and of the others it can. */
-class OtherType extends Error {
-  override readonly name = 'OtherType'
-}
-
-function orOther(error: unknown): OtherType {
-  if (error instanceof Error && error.message.startsWith('WRONGTYPE')) return new OtherType(error.message)
-  throw error
 }

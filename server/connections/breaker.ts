@@ -21,6 +21,8 @@ export interface BreakerOptions {
   readonly windowMs: number
   readonly openMs: number
   readonly onState?: (state: BreakerState) => void
+  /** Errors that are answers: they do not count. */
+  readonly isAnswer?: (error: unknown) => boolean
   readonly nowMs?: () => number
 }
 
@@ -51,7 +53,8 @@ export class Breaker {
     } catch (error) {
       if (CircuitBreaker.isOurError(error as Error)) throw new BreakerOpen('the breaker is open')
       // A trial that fails is opossum's own affair.
-      if (circuit === this.#circuit && circuit.closed) this.#failed(beganMs)
+      const isAnswer = this.#options.isAnswer?.(error) === true
+      if (circuit === this.#circuit && circuit.closed && !isAnswer) this.#failed(beganMs)
       throw error
     }
   }
@@ -62,13 +65,14 @@ export class Breaker {
   }
 
   #newCircuit(): Circuit {
-    const { openMs, onState } = this.#options
+    const { openMs, onState, isAnswer } = this.#options
     const circuit: Circuit = new CircuitBreaker((call: () => Promise<unknown>) => call(), {
       timeout: false,
       resetTimeout: openMs,
       volumeThreshold: Number.MAX_SAFE_INTEGER,
       rollingPercentilesEnabled: false,
       enableSnapshots: false,
+      ...(isAnswer ? { errorFilter: isAnswer } : {}),
     })
     circuit.on('open', () => onState?.('open'))
     circuit.on('halfOpen', () => onState?.('half_open'))

@@ -8,6 +8,12 @@ import { inPlainWords, type Server } from './certificates.ts'
 
 export type RedisConnection = ReturnType<typeof openRedis>
 
+/** What is asked about keys: of a single Redis, or of a partition of a cluster. */
+export type PartitionRedis = Pick<
+  RedisConnection,
+  'ready' | 'connection' | 'getEach' | 'set' | 'unlink' | 'unlinkMatching' | 'prolong' | 'info' | 'pttl' | 'script'
+>
+
 export type RedisTarget = Pick<Config, 'redisUrl' | 'redisSentinels' | 'redisSentinelName' | 'redisPassword'> &
   Partial<Pick<Config, 'redisCaFile' | 'files'>>
 
@@ -16,7 +22,7 @@ export type Script = (keys: readonly string[], args: readonly (string | number)[
 
 export type CommandKind = 'get' | 'set' | 'del' | 'eval' | 'scan' | 'publish' | 'ping' | 'other'
 
-interface RedisHooks {
+export interface RedisHooks {
   readonly onError: (error: Error) => void
   readonly onCommand: (command: CommandKind, seconds: number) => void
 }
@@ -86,6 +92,13 @@ export function redisOptions(target: RedisTarget): RedisOptions {
   }
 }
 
+/** A node of a cluster. */
+export function nodeTarget(config: RedisTarget & Pick<Config, 'redisUsername'>, address: string): RedisTarget {
+  const user = config.redisUsername === undefined ? '' : `${encodeURIComponent(config.redisUsername)}@`
+  const redisUrl = `${config.redisCaFile === undefined ? 'redis' : 'rediss'}://${user}${address}`
+  return { ...config, redisUrl, redisSentinels: undefined }
+}
+
 /** For the next connection: what stands in files may have been exchanged. Nothing, where it cannot be read at the moment. */
 function exchanged(target: RedisTarget): Pick<RedisOptions, 'host' | 'port' | 'username' | 'password' | 'tls'> {
   try {
@@ -133,7 +146,9 @@ export function openRedis(target: RedisTarget, hooks: RedisHooks) {
     return made
   }
   const client = open(redisOptions(target))
-  let subscriber: Redis | undefined
+  const scripts = new Map<string, Script>()
+  const subscribers = new Set<Redis>()
+  let isCorked = false
   let connection = 0
   const another = (): void => void connection++
   client.on('ready', another).on('close', another)
@@ -182,28 +197,54 @@ export function openRedis(target: RedisTarget, hooks: RedisHooks) {
     info: (section: string): Promise<string> => timed('other', client.info(section)),
     pttl: (key: string): Promise<number> => timed('other', client.pttl(key)),
     publish: (channel: string, message: string): Promise<unknown> => timed('publish', client.publish(channel, message)),
-    subscribe(channel: string, onMessage: (message: string) => void): void {
+    /** Answers how to end it. */
+    subscribe(channel: string, onMessage: (message: string) => void): () => void {
       // Its own connection: one that subscribes can ask nothing else. Silence is its normal state.
       const { socketTimeout: _, ...quiet } = redisOptions(target)
-      subscriber = open({ ...quiet, autoResubscribe: false })
-      const listening = subscriber
+      const listening = open({ ...quiet, autoResubscribe: false })
+      subscribers.add(listening)
       listening.on('ready', () => {
         listening.subscribe(channel).catch(hooks.onError)
       })
       listening.on('message', (_channel, message: string) => onMessage(message))
+      return () => {
+        subscribers.delete(listening)
+        listening.removeAllListeners('end').disconnect()
+      }
+    },
+    /** What is asked until this turn of the event loop ends is sent in one piece. */
+    together(): void {
+      if (isCorked || client.status !== 'ready') return
+      const { stream } = client
+      isCorked = true
+      stream.cork()
+      process.nextTick(() => {
+        isCorked = false
+        stream.uncork()
+      })
+    },
+    /** Which nodes a cluster has, as this one knows it. */
+    async clusterMap(): Promise<{ slots: unknown; info: string }> {
+      const ask = (what: string): Promise<unknown> => timed('other', client.call('CLUSTER', what))
+      const [slots, info] = await Promise.all([ask('SLOTS'), ask('INFO')])
+      return { slots, info: String(info) }
     },
     ping: (): Promise<unknown> => timed('ping', client.ping()),
     /** EVALSHA, re-loaded when Redis does not know it (it was restarted). */
     script(name: string, lua: string): Script {
+      const known = scripts.get(name)
+      if (known) return known
       client.defineCommand(name, { lua })
       const command = (client as unknown as Record<string, (...args: unknown[]) => Promise<unknown>>)[name]
       if (!command) throw new Error(`no command ${name}`)
-      return (keys, args) => timed('eval', command.call(client, keys.length, ...keys, ...args))
+      const script: Script = (keys, args) => timed('eval', command.call(client, keys.length, ...keys, ...args))
+      scripts.set(name, script)
+      return script
     },
     close(): void {
       closed = true
       client.disconnect()
-      subscriber?.disconnect()
+      for (const subscriber of subscribers) subscriber.disconnect()
     },
   }
 }

@@ -5,9 +5,8 @@
 // while Postgres is away takes the list from its Redis, where the links are that it can answer then; until it has one from
 // either, it knows only its own host.
 import { limits } from '../limits.ts'
-import type { RedisConnection } from '../connections/redis.ts'
+import type { RedisPartition } from '../connections/open.ts'
 import { isHostName } from '../link.ts'
-import type { Keys } from '../redis-keys.ts'
 
 export interface Domain {
   readonly host: string
@@ -26,8 +25,7 @@ export interface DomainList {
 interface KnownDomainsDeps {
   /** From Postgres. */
   readonly read: () => Promise<DomainList>
-  readonly redis: Pick<RedisConnection, 'ready' | 'connection' | 'getEach' | 'script'> | undefined
-  readonly keys: Pick<Keys, 'domains'>
+  readonly partition: Pick<RedisPartition, 'redis' | 'keys'> | undefined
   readonly onList: (domains: readonly Domain[]) => void
 }
 
@@ -56,7 +54,7 @@ export class KnownDomains {
 
   constructor(deps: KnownDomainsDeps) {
     this.#deps = deps
-    this.#keep = deps.redis?.script('qlKeepDomains', keepLua)
+    this.#keep = deps.partition?.redis.script('qlKeepDomains', keepLua)
   }
 
   get domains(): readonly Domain[] {
@@ -74,23 +72,28 @@ export class KnownDomains {
 
   /** No pass succeeds: what Redis remembers is better than nothing. Never rejects. */
   async missed(): Promise<void> {
-    const { redis } = this.#deps
-    if (this.#list !== undefined || !redis?.ready) return
-    const held = await redis.getEach([this.#deps.keys.domains]).catch(() => undefined)
+    const { redis, keys } = this.#deps.partition ?? {}
+    if (this.#list !== undefined || !redis?.ready || !keys) return
+    const held = await redis.getEach([keys.domains]).catch(() => undefined)
     // Where nothing is kept, there was none when somebody last looked.
     if (held && !this.#isTrue) this.#learn(parseList(held[0] ?? null) ?? noDomains, false)
   }
 
   /** For those who start while Postgres is away. Never rejects; once per connection and list. */
   async keep(): Promise<void> {
-    const { redis } = this.#deps
+    const { redis, keys } = this.#deps.partition ?? {}
     const list = this.#list
-    if (!redis?.ready || !this.#keep || !this.#isTrue || list === undefined || this.#keptOver === redis.connection)
+    if (
+      !redis?.ready ||
+      !keys ||
+      !this.#keep ||
+      !this.#isTrue ||
+      list === undefined ||
+      this.#keptOver === redis.connection
+    )
       return
     const over = redis.connection
-    const kept = await this.#keep([this.#deps.keys.domains], [list.version, JSON.stringify(list)]).catch(
-      () => undefined,
-    )
+    const kept = await this.#keep([keys.domains], [list.version, JSON.stringify(list)]).catch(() => undefined)
     if (kept !== undefined && this.#list === list) this.#keptOver = over
   }
 

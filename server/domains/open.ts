@@ -5,17 +5,16 @@ import type { Ground } from '../ground.ts'
 import { limits } from '../limits.ts'
 import type { Databases } from '../connections/databases.ts'
 import { withDeadline } from '../connections/deadline.ts'
-import type { RedisConnection } from '../connections/redis.ts'
+import type { RedisPartition } from '../connections/open.ts'
 import { domainRoutes, type DomainsApiDeps } from './api.ts'
-import type { Keys } from '../redis-keys.ts'
 import { KnownDomains, type Domain } from './known.ts'
 import { createNames, type Names } from './names.ts'
 import { readDomainList } from './store.ts'
 
 interface DomainsDeps extends Pick<DomainsApiDeps, 'parseTarget'> {
   readonly databases: Databases
-  readonly redis: RedisConnection | undefined
-  readonly keys: Keys
+  /** Where the list is kept for those who start while Postgres is away. */
+  readonly partition: RedisPartition | undefined
   readonly onList: (domains: readonly Domain[]) => void
 }
 
@@ -27,8 +26,8 @@ export interface Domains {
   first(): Promise<void>
 }
 
-export function openDomains({ config }: Ground, { databases, redis, keys, onList, parseTarget }: DomainsDeps): Domains {
-  const known = new KnownDomains({ read: () => readDomainList(databases.passes), redis, keys, onList })
+export function openDomains({ config }: Ground, { databases, partition, onList, parseTarget }: DomainsDeps): Domains {
+  const known = new KnownDomains({ read: () => readDomainList(databases.passes), partition, onList })
   const names = createNames(config.publicUrl, known)
   const heardMs = changeSeen(config).behindMs
   return {

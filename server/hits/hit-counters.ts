@@ -7,6 +7,7 @@
 // that was a replica in between as another replication id. A process reads both on every connection that it makes, and
 // every script compares them: a counter of before is worth nothing, and is in the way of nobody.
 import { readFileSync } from 'node:fs'
+import type { Partitions } from '../connections/partitions.ts'
 import type { RedisConnection } from '../connections/redis.ts'
 import type { Code } from '../link.ts'
 import type { Keys } from '../redis-keys.ts'
@@ -45,6 +46,13 @@ export interface HitCounters {
   /** What is left, to be shown; undefined where it is not valid or nobody can say. */
   left(code: Code, linkId: number, month: string): Promise<number | undefined>
 }
+
+/** Each link in its partition. */
+export const countersOf = (parts: Partitions<HitCounters>): Omit<HitCounters, 'prepare'> => ({
+  take: (terms, month, add) => parts.of(terms.code).take(terms, month, add),
+  giveBack: (terms, month, units) => parts.of(terms.code).giveBack(terms, month, units),
+  left: (code, linkId, month) => parts.of(code).left(code, linkId, month),
+})
 
 type Redis = Pick<RedisConnection, 'ready' | 'connection' | 'info' | 'script'>
 

@@ -18,7 +18,7 @@ interface HitsDeps {
   readonly databases: Databases
   readonly names: Names
   readonly breaker: Breaker
-  readonly counters: HitCounters | undefined
+  readonly counters: Omit<HitCounters, 'prepare'> | undefined
   readonly clock: DatabaseClock
   readonly clicks: Pick<Clicks, 'flush' | 'ungranted'>
 }

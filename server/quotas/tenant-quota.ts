@@ -28,6 +28,7 @@
 // generation in Redis that no row has: then nothing is added or given back until the next sync, which whoever sees that asks
 // for at once.
 import { readFileSync } from 'node:fs'
+import type { Partitions } from '../connections/partitions.ts'
 import type { RedisConnection } from '../connections/redis.ts'
 import type { Postgres, Sql } from '../connections/postgres.ts'
 import type { AskRedis } from '../connections/ask-redis.ts'
@@ -80,8 +81,8 @@ export interface Gate {
 export interface TenantQuotaDeps {
   readonly db: Postgres
   readonly tiers: Tiers
-  /** undefined: there is no Redis, and Postgres decides alone. */
-  readonly gate: Gate | undefined
+  /** Of each tenant's partition; undefined: there is no Redis, and Postgres decides alone. */
+  readonly gates: Partitions<Gate> | undefined
   readonly onExceeded: () => void
 }
 
@@ -111,6 +112,8 @@ export function loadScripts(redis: Pick<RedisConnection, 'script'>, keys: Pick<K
   }
 }
 
+type Scripts = ReturnType<typeof loadScripts>
+
 interface Believed {
   readonly connection: number | undefined
   readonly generation: string | null
@@ -119,22 +122,22 @@ interface Believed {
 
 export class TenantQuota {
   readonly #deps: TenantQuotaDeps
-  readonly #scripts: ReturnType<typeof loadScripts> | undefined
+  readonly #gates: Partitions<Gate & { readonly scripts: Scripts }> | undefined
   readonly #believed = new Map<string, Believed>()
   readonly #syncing = new Map<string, Promise<unknown>>()
 
   constructor(deps: TenantQuotaDeps) {
     this.#deps = deps
-    this.#scripts = deps.gate && loadScripts(deps.gate.redis, deps.gate.keys)
+    this.#gates = deps.gates?.map((gate) => ({ ...gate, scripts: loadScripts(gate.redis, gate.keys) }))
   }
 
   get hasGate(): boolean {
-    return this.#scripts !== undefined
+    return this.#gates !== undefined
   }
 
   /** One round trip. Never rejects: what the gate cannot say is left to Postgres. */
   async reserve(tenant: string): Promise<Place> {
-    const reply = await this.#ask((scripts) => scripts.reserve(tenant)).catch(() => undefined)
+    const reply = await this.#ask(tenant, (scripts) => scripts.reserve(tenant)).catch(() => undefined)
     const [generation, refusal] = reply?.fits ? [reply.generation, undefined] : [undefined, reply]
     return { generation, refusal, isAstray: false }
   }
@@ -154,7 +157,7 @@ export class TenantQuota {
     if (!this.hasGate || place.generation === generation) return
     try {
       const isCounted =
-        generation !== null && (await this.#ask((scripts) => scripts.refund(tenant, -units, generation)))
+        generation !== null && (await this.#ask(tenant, (scripts) => scripts.refund(tenant, -units, generation)))
       if (isCounted) place.generation = generation
       else place.isAstray = true
     } catch {
@@ -165,7 +168,7 @@ export class TenantQuota {
   /** Of a row that is locked, last before its commit: so many links more. What Redis misses, the next sync finds. Never rejects. */
   async countMany(tenant: string, links: number, generation: string | null): Promise<void> {
     if (!this.hasGate || generation === null || links === 0) return
-    await this.#ask((scripts) => scripts.refund(tenant, -links, generation)).catch(() => undefined)
+    await this.#ask(tenant, (scripts) => scripts.refund(tenant, -links, generation)).catch(() => undefined)
   }
 
   /** Afterwards. What is not kept goes back, and what was wrong is synced; what Redis misses, the next sync finds. Never rejects. */
@@ -176,13 +179,14 @@ export class TenantQuota {
 
   /** Places are free again that were counted in this generation. Never rejects. */
   async refund(tenant: string, generation: string | null | undefined, units = 1): Promise<void> {
-    if (generation) await this.#ask((scripts) => scripts.refund(tenant, units, generation)).catch(() => undefined)
+    if (generation)
+      await this.#ask(tenant, (scripts) => scripts.refund(tenant, units, generation)).catch(() => undefined)
   }
 
   /** undefined: no such tenant. Rejects when Redis cannot be asked. */
   async sync(tenant: string): Promise<Synced | undefined> {
-    const { db, gate } = this.#deps
-    const [connection, atMs] = [gate?.redis.connection, performance.now()]
+    const { db } = this.#deps
+    const [connection, atMs] = [this.#gates?.of(tenant).redis.connection, performance.now()]
     const found = await db.transaction((sql) => this.syncIn(sql, tenant))
     if (!found) return undefined
     const { generation, ...synced } = found
@@ -198,7 +202,7 @@ export class TenantQuota {
     const limit = terms && this.hasGate ? linkLimit(this.#deps.tiers, terms) : null
     const generation = terms?.generation ?? null
     const before = this.hasGate
-      ? await this.#ask((scripts) => scripts.sync(tenant, used, limit, generation ?? ''))
+      ? await this.#ask(tenant, (scripts) => scripts.sync(tenant, used, limit, generation ?? ''))
       : null
     return terms && { tenant, used, before, after: limit === null ? null : used, generation }
   }
@@ -211,14 +215,14 @@ export class TenantQuota {
     })
   }
 
-  async #ask<T>(work: (scripts: ReturnType<typeof loadScripts>) => Promise<T>): Promise<T> {
-    const [scripts, gate] = [this.#scripts, this.#deps.gate]
-    if (!scripts || !gate) throw new Error('There is no Redis')
-    return gate.ask(() => work(scripts))
+  async #ask<T>(tenant: string, work: (scripts: Scripts) => Promise<T>): Promise<T> {
+    const gate = this.#gates?.of(tenant)
+    if (!gate) throw new Error('There is no Redis')
+    return gate.ask(() => work(gate.scripts))
   }
 
   #isBelieved(tenant: string, reply: Reply, limit: number): boolean {
-    const { gate } = this.#deps
+    const gate = this.#gates?.of(tenant)
     const last = this.#believed.get(tenant)
     const isOurs = last?.connection === gate?.redis.connection && last?.generation === reply.generation
     const isYoung = last !== undefined && performance.now() - last.atMs < believedMs

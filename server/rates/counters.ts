@@ -4,6 +4,7 @@
 // 2 x limit units are taken (at most 2 x limit - 1: the unit that opened the first window is older). Enough against abuse.
 import { readFileSync } from 'node:fs'
 import type { AskRedis } from '../connections/ask-redis.ts'
+import type { Partitions } from '../connections/partitions.ts'
 import type { RedisConnection } from '../connections/redis.ts'
 import type { Keys } from '../redis-keys.ts'
 
@@ -135,6 +136,36 @@ export function countInRedis(
     take: (counters, units) => count(units, counters),
     giveBack: (key, units) => count(-units, [{ key, limit: 0 }]),
     read: async (key) => (await count(0, [{ key, limit: 0 }])).held[0]!,
+  }
+}
+
+/** Each counter in its partition: what one has given goes back when another one refuses, or cannot be asked. */
+export function countIn(parts: Partitions<Count>): Count {
+  const [only] = parts.all
+  if (parts.all.length === 1 && only) return only
+  return {
+    async take(counters, units) {
+      const held = Array.from<Held>({ length: counters.length })
+      const taken: [Count, string][] = []
+      const giveBack = () => Promise.all(taken.map(([count, key]) => count.giveBack(key, units).catch(() => undefined)))
+      for (const [index, mine] of parts.group([...counters.keys()], (n) => counters[n]!.key)) {
+        const count = parts.all[index]!
+        const wanted = mine.map((n) => counters[n]!)
+        const found = await count.take(wanted, units).catch(async (error: unknown) => {
+          await giveBack()
+          throw error
+        })
+        for (const [at, n] of mine.entries()) held[n] = found.held[at]!
+        if (found.by !== undefined) {
+          await giveBack()
+          return { by: mine[found.by], held }
+        }
+        taken.push(...wanted.map(({ key }) => [count, key] as [Count, string]))
+      }
+      return { by: undefined, held }
+    },
+    giveBack: (key, units) => parts.of(key).giveBack(key, units),
+    read: (key) => parts.of(key).read(key),
   }
 }
 

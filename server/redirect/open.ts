@@ -6,12 +6,13 @@ import type { Clicks } from '../clicks/clicks.ts'
 import type { Shared } from '../coherence/open.ts'
 import type { Near } from '../coherence/open-standby.ts'
 import type { Truth } from '../coherence/truth.ts'
-import type { Vouching } from '../coherence/vouching.ts'
+import type { Landing, Vouching } from '../coherence/vouching.ts'
 import type { Breaker } from '../connections/breaker.ts'
 import type { Ground } from '../ground.ts'
 import type { HitQuota } from '../hits/hit-quota.ts'
 import type { Places } from '../imports/places.ts'
 import { limits } from '../limits.ts'
+import type { Code } from '../link.ts'
 import type { Guard } from '../passwords/guard.ts'
 import { createAbsentCodes } from '../rates/absent-codes.ts'
 import { connectionsCountedAs } from '../rates/addresses.ts'
@@ -24,7 +25,7 @@ import { Decisions } from './outcome.ts'
 import { createResolver, type Resolver } from './resolve.ts'
 import type { Sites } from './sites.ts'
 import { createTier1, type Tier1 } from './tier1-local.ts'
-import { createTier2, noTier2 } from './tier2-redis.ts'
+import { createTier2, inParts, noTier2 } from './tier2-redis.ts'
 import { createTier3 } from './tier3-postgres.ts'
 import { createNearTier } from './tier3-standby.ts'
 
@@ -53,11 +54,12 @@ interface LadderNeeds {
   readonly vouching: Vouching
   /** Undefined: there is no Redis. */
   readonly shared: Shared | undefined
-  readonly breakers: { readonly redis: Breaker; readonly postgres: Breaker }
+  readonly breakers: { readonly postgres: Breaker }
 }
 
 export function openLadder({ config, metrics }: Ground, needs: LadderNeeds): Resolver {
   const { tier1, truth, standby, vouching, shared, breakers } = needs
+  const landingOf = (code: Code): Landing | undefined => shared?.partitions.of(code).landing
   const onBatch = (size: number): void => metrics.dbBatchSize.observe(size)
   const tier3 = createTier3({
     truth,
@@ -69,20 +71,22 @@ export function openLadder({ config, metrics }: Ground, needs: LadderNeeds): Res
     },
   })
   const tier2 = shared
-    ? createTier2({
-        ...shared,
-        vouching,
-        breaker: breakers.redis,
-        config,
-        onAgeing: (code) => resolver.refresh(code),
-        onFallback: (reason) => metrics.dbFallback.inc({ reason }),
-      })
+    ? inParts(
+        shared.partitions.map((partition) =>
+          createTier2({
+            ...partition,
+            config,
+            onAgeing: (code) => resolver.refresh(code),
+            onFallback: (reason) => metrics.dbFallback.inc({ reason }),
+          }),
+        ),
+      )
     : noTier2
   const resolver = createResolver({
     tier1,
     tier2,
     tier3,
-    near: standby && createNearTier({ ...standby, vouching, config, nowMs, onBatch }),
+    near: standby && createNearTier({ ...standby, vouching, landingOf, config, nowMs, onBatch }),
     onAlone: () => metrics.replicaAlone.inc({ what: 'lookup' }),
     vouching,
     askEveryMs: limits.askEveryMs,

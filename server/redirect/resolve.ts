@@ -55,7 +55,7 @@ export function createResolver(deps: ResolveDeps) {
   }
 
   const readTruth = async (code: Code): Promise<Copy | 'unknown'> => {
-    const asOf = tier2.asOf()
+    const asOf = tier2.asOf(code)
     const askedMs = nowMs()
     const { passes } = vouching
     const said = near === undefined ? 'unknown' : await near.get(code)
@@ -64,7 +64,7 @@ export function createResolver(deps: ResolveDeps) {
     const truth = isNear ? said : await tier3.get(code)
     if (truth === 'unknown') return truth
     const copy = tier1.remember(code, truth, askedMs, vouching.noneSince(passes))
-    if (!isNear || near?.mayFill(asOf)) tier2.fill(code, copy.known, asOf)
+    if (!isNear || near?.mayFill(code, asOf)) tier2.fill(code, copy.known, asOf)
     return copy
   }
 

@@ -7,11 +7,12 @@ import { limits } from '../limits.ts'
 import type { Breaker } from '../connections/breaker.ts'
 import { BreakerOpen } from '../connections/breaker.ts'
 import { DeadlineExceeded, withDeadline } from '../connections/deadline.ts'
+import type { Partitions } from '../connections/partitions.ts'
 import { microBatch } from '../connections/micro-batch.ts'
 import type { Held, Read } from '../coherence/schema.ts'
 import type { SharedCache } from '../coherence/shared-cache.ts'
 import type { Trust } from '../coherence/trust.ts'
-import type { Vouching } from '../coherence/vouching.ts'
+import type { Landing } from '../coherence/vouching.ts'
 import { goneAtS, isLink, type Answer, type Code, type Known } from '../link.ts'
 
 export type FallbackReason = 'error' | 'timeout' | 'open' | 'untrusted'
@@ -28,7 +29,7 @@ export interface Tier2 {
   /** As get, from a Redis that may be behind. A link that nears its end there is given more time. */
   getUntrusted(code: Code): Promise<Answer>
   /** How far this Redis knows the truth; to be asked before Postgres is read. */
-  asOf(): string | null
+  asOf(code: Code): string | null
   /** Not waited for: whoever asks next fills again. */
   fill(code: Code, known: Known, asOf: string | null): void
 }
@@ -36,8 +37,8 @@ export interface Tier2 {
 interface Tier2Deps {
   readonly cache: SharedCache
   readonly trust: Trust
-  readonly vouching: Pick<Vouching, 'isCurrent'>
-  readonly breaker: Breaker
+  readonly landing: Pick<Landing, 'isCurrent'>
+  readonly breaker: Pick<Breaker, 'run' | 'state'>
   readonly config: Pick<Config, 'redisTimeoutMs' | 'linkTtlS' | 'earlyRefreshZone' | 'earlyRefreshChance' | 'staleMaxS'>
   readonly onFallback: (reason: FallbackReason) => void
   /** A link in the last part of its life was hit: Postgres should be read, in the background. */
@@ -53,8 +54,20 @@ export const noTier2: Tier2 = {
   fill: () => undefined,
 }
 
+/** Each code in its partition. */
+export function inParts(parts: Partitions<Tier2>): Tier2 {
+  const [only] = parts.all
+  if (parts.all.length === 1 && only) return only
+  return {
+    get: (code) => parts.of(code).get(code),
+    getUntrusted: (code) => parts.of(code).getUntrusted(code),
+    asOf: (code) => parts.of(code).asOf(code),
+    fill: (code, known, asOf) => parts.of(code).fill(code, known, asOf),
+  }
+}
+
 export function createTier2(deps: Tier2Deps): Tier2 {
-  const { cache, trust, vouching, breaker, config } = deps
+  const { cache, trust, landing, breaker, config } = deps
   const nowMs = deps.nowMs ?? Date.now
   const random = deps.random ?? Math.random
   let fills = 0
@@ -108,7 +121,7 @@ export function createTier2(deps: Tier2Deps): Tier2 {
       }
       if (held === undefined) return 'unknown'
       if (isAgeing(held) && random() < config.earlyRefreshChance) deps.onAgeing(code)
-      return { known: held.known, isCurrent: vouching.isCurrent(held.asOf) }
+      return { known: held.known, isCurrent: landing.isCurrent(held.asOf) }
     },
 
     async getUntrusted(code) {

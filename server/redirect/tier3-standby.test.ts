@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { News } from '../coherence/news.ts'
 import type { Cursor } from '../coherence/cursor.ts'
-import { Vouching } from '../coherence/vouching.ts'
+import { Landing, Vouching } from '../coherence/vouching.ts'
 import { absent, type Code } from '../link.ts'
 import { createNearTier } from './tier3-standby.ts'
 
@@ -18,6 +18,7 @@ function start() {
   const world = { nowMs: 1000, at: cursor(100), isFit: true, isUp: true, hangs: false, asked: 0, failed: 0 }
   const news = new News(3)
   const vouching = new Vouching(800)
+  const landing = new Landing(vouching)
   const heard = (xid: number, codes: readonly Code[] | 'anything' = []): void => {
     news.heard(cursor(xid), codes)
     vouching.answered(world.nowMs, codes.length > 0)
@@ -42,11 +43,12 @@ function start() {
     },
     news,
     vouching,
+    landingOf: () => landing,
     config: { dbTimeoutMs: 30 },
     nowMs: () => world.nowMs,
     onBatch: () => undefined,
   })
-  return { world, news, vouching, heard, near }
+  return { world, news, vouching, landing, heard, near }
 }
 
 describe('an answer of a standby', () => {
@@ -106,17 +108,17 @@ describe('an answer of a standby', () => {
   })
 
   it('may be put into a Redis that has landed where passes have come, and into no other', () => {
-    const { vouching, near } = start()
+    const { vouching, landing, near } = start()
     const land = (xid: number): string => {
-      const landed = { text: JSON.stringify(cursor(xid)), cursor: cursor(xid) }
-      vouching.hasLanded(landed, vouching.news)
-      return landed.text
+      const text = JSON.stringify(cursor(xid))
+      landing.hasLanded(text, cursor(xid), vouching.news)
+      return text
     }
-    expect(near.mayFill(land(100))).toBe(true)
-    expect(near.mayFill(land(90))).toBe(true)
-    expect(near.mayFill(JSON.stringify(cursor(80)))).toBe(false)
-    expect(near.mayFill(null)).toBe(false)
+    expect(near.mayFill(code('a'), land(100))).toBe(true)
+    expect(near.mayFill(code('a'), land(90))).toBe(true)
+    expect(near.mayFill(code('a'), JSON.stringify(cursor(80)))).toBe(false)
+    expect(near.mayFill(code('a'), null)).toBe(false)
     // The other half of a pass has asked Postgres by itself, and heard of more than passes have.
-    expect(near.mayFill(land(110))).toBe(false)
+    expect(near.mayFill(code('a'), land(110))).toBe(false)
   })
 })

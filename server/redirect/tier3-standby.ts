@@ -4,7 +4,7 @@ import type { Config } from '../config.ts'
 import type { News } from '../coherence/news.ts'
 import type { Standby } from '../coherence/standby.ts'
 import type { NearTruth } from '../coherence/truth.ts'
-import type { Vouching } from '../coherence/vouching.ts'
+import type { Landing, Vouching } from '../coherence/vouching.ts'
 import { withDeadline } from '../connections/deadline.ts'
 import { microBatch, Overloaded } from '../connections/micro-batch.ts'
 import { limits } from '../limits.ts'
@@ -16,14 +16,16 @@ export interface NearTier {
   /** Whatever it says, for those whom the primary does not answer. */
   getBehind(code: Code): Promise<Answer>
   /** What `get` has said may be put into a Redis whose cursor this is. */
-  mayFill(cursor: string | null): boolean
+  mayFill(code: Code, cursor: string | null): boolean
 }
 
 interface NearTierDeps {
   readonly near: Pick<NearTruth, 'read'>
   readonly state: Pick<Standby, 'isFit' | 'isUp' | 'failed'>
   readonly news: News
-  readonly vouching: Pick<Vouching, 'untilMs' | 'landed'>
+  readonly vouching: Pick<Vouching, 'untilMs'>
+  /** Of the part of Redis that has this code; undefined: there is no Redis. */
+  readonly landingOf: (code: Code) => Landing | undefined
   readonly config: Pick<Config, 'dbTimeoutMs'>
   readonly nowMs: () => number
   readonly onBatch: (size: number) => void
@@ -56,6 +58,10 @@ export function createNearTier(deps: NearTierDeps): NearTier {
     async getBehind(code) {
       return state.isUp ? (await ask(code)).known : 'unknown'
     },
-    mayFill: (cursor) => cursor !== null && vouching.landed?.text === cursor && news.reaches(vouching.landed.cursor),
+    mayFill(code, cursor) {
+      const landing = deps.landingOf(code)
+      const reached = landing?.isCurrent(cursor) ? landing.reached(cursor) : undefined
+      return reached !== undefined && news.reaches(reached)
+    },
   }
 }

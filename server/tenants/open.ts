@@ -3,12 +3,9 @@ import type { Route } from '../api/operation.ts'
 import type { Shared } from '../coherence/open.ts'
 import type { Ground } from '../ground.ts'
 import { limits } from '../limits.ts'
-import { askRedis } from '../connections/ask-redis.ts'
-import type { Breaker } from '../connections/breaker.ts'
 import type { Databases } from '../connections/databases.ts'
 import type { Admission } from '../links/change-link.ts'
-import { singleKeys } from '../redis-keys.ts'
-import { countersBy, countInMemory, countInRedis, insured } from '../rates/counters.ts'
+import { countersBy, countIn, countInMemory, countInRedis, insured } from '../rates/counters.ts'
 import { createRateLimit } from '../rates/rate-limit.ts'
 import { tenantRoutes } from './api.ts'
 import { createDirectory } from './directory.ts'
@@ -24,23 +21,20 @@ export interface Tenants {
 interface TenantsDeps {
   readonly databases: Databases
   readonly shared: Shared | undefined
-  readonly breaker: Breaker
 }
 
-export function openTenants(ground: Ground, { databases, shared, breaker }: TenantsDeps): Tenants {
+export function openTenants(ground: Ground, { databases, shared }: TenantsDeps): Tenants {
   const { config, metrics, log, counters, onClose } = ground
   const db = databases.limits
   const { tiers } = config
   const directory = createDirectory(db)
-  const redis = shared?.redis
-  const ask = redis && askRedis(redis, breaker, config.redisTimeoutMs)
 
   const inMemory = insured(countersBy(counters), countersBy(countInMemory(limits.createWindowS)))
-  const isShared = config.rateLimitStore === 'redis' && redis && ask
+  const inRedis =
+    config.rateLimitStore === 'redis' &&
+    shared?.partitions.map(({ redis, keys, ask }) => countInRedis(redis, keys, ask, limits.createWindowS))
   const rateLimit = createRateLimit({
-    counters: isShared
-      ? insured(countersBy(countInRedis(redis, singleKeys, ask, limits.createWindowS)), inMemory)
-      : inMemory,
+    counters: inRedis ? insured(countersBy(countIn(inRedis)), inMemory) : inMemory,
     tiers,
     aggregatePerHour: config.rateLimitAggregatePerHour,
     onRefused: (tier) => metrics.rateLimited.inc({ tier }),
@@ -48,7 +42,7 @@ export function openTenants(ground: Ground, { databases, shared, breaker }: Tena
   const quota = new TenantQuota({
     db,
     tiers,
-    gate: redis && ask && { redis, keys: singleKeys, ask, trusted: shared.trusted },
+    gates: shared?.partitions,
     onExceeded: () => metrics.tenantQuotaRejections.inc(),
   })
   const quotaSync = createQuotaSync(db, tiers, quota)

@@ -218,8 +218,10 @@ function changesSince({ rows, outbox, now }: View, cursor: Cursor | null, flaws:
   const changed = [...new Set(found.map(({ code }) => code))]
   const forget = changed.length > few ? changed : []
   const drawn = (code: Code): number => Math.max(...found.filter((row) => row.code === code).map((row) => row.version))
+  const xidsOf = (code: Code): string[] => found.filter((row) => row.code === code).map(({ xid }) => String(xid))
   const nowOf = (code: Code): Known => rows.get(code) ?? absent(drawn(code))
-  const changes: Change[] = forget.length > 0 ? [] : changed.map((code) => ({ code, known: nowOf(code), ageS: 0 }))
+  const changes: Change[] =
+    forget.length > 0 ? [] : changed.map((code) => ({ code, known: nowOf(code), xids: xidsOf(code), ageS: 0 }))
   const next: Cursor =
     cursor && last && found.length === bulk
       ? { ...now, snapshot: cursor.snapshot, to: target, after: [String(last.xid), last.id] }

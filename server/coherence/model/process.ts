@@ -2,6 +2,7 @@
 // each flaw that is put in on purpose.
 // Long because each flaw stands here beside the part that it spoils.
 import { Breaker } from '../../connections/breaker.ts'
+import { Partitions } from '../../connections/partitions.ts'
 import type { Code } from '../../link.ts'
 import { createResolver, type Resolver } from '../../redirect/resolve.ts'
 import { copyOf, createTier1, type Tier1 } from '../../redirect/tier1-local.ts'
@@ -17,7 +18,7 @@ import { startRelay, type Relay } from '../relay.ts'
 import { watchStandby } from '../standby.ts'
 import { Trust } from '../trust.ts'
 import type { NearTruth, Truth } from '../truth.ts'
-import { Vouching } from '../vouching.ts'
+import { Landing, Vouching } from '../vouching.ts'
 import type { Flaws as PostgresFlaws } from './postgres-model.ts'
 import { RedisClient, type Flaws as RedisFlaws, type RedisServer } from './redis-model.ts'
 
@@ -116,14 +117,21 @@ export const settings = {
 export const freshMs = 100
 
 /** The last cursor that was left in Redis is good, whatever was heard since. */
-class HastyVouching extends Vouching {
-  #last: string | undefined
-  override hasLanded(...[landed, news]: Parameters<Vouching['hasLanded']>): void {
-    this.#last = landed.text
-    super.hasLanded(landed, news)
-  }
+class HastyLanding extends Landing {
   override isCurrent(text: string | null): boolean {
-    return text !== null && text === this.#last
+    return this.reached(text) !== undefined
+  }
+}
+
+/** Whatever stands in Redis is good, once something was left there. */
+class CarelessLanding extends Landing {
+  #last: string | null = null
+  override hasLanded(...[text, ...more]: Parameters<Landing['hasLanded']>): void {
+    this.#last = text
+    super.hasLanded(text, ...more)
+  }
+  override isCurrent(): boolean {
+    return super.isCurrent(this.#last)
   }
 }
 
@@ -133,7 +141,9 @@ export function startProcess(index: number, server: RedisServer | undefined, sur
   const nowMs = (): number => time.nowMs
   const nothing = (): void => undefined
   const redis = server && new RedisClient(server, time, flaws, surroundings.onLowered)
-  const vouching = flaws.vouchBeforeLanding ? new HastyVouching(800) : new Vouching(800)
+  const vouching = new Vouching(800)
+  const LandingKind = flaws.vouchBeforeLanding ? HastyLanding : flaws.vouchAnyCursor ? CarelessLanding : Landing
+  const landing = new LandingKind(vouching)
   const forGood = {
     get untilMs() {
       return vouching.passes > 0 ? Infinity : -Infinity
@@ -187,33 +197,25 @@ export function startProcess(index: number, server: RedisServer | undefined, sur
   const onGoneBack = (): Promise<void> => Promise.resolve()
   const told = { onApplied: nothing, onGoneBack, nowMs, vouching, truth: passes }
   const prepare = onGoneBack
-  const fresh = redis && createFreshener({ ...told, cache: redis, trust, onWipe: nothing, prepare })
-  const freshen: Freshener['freshen'] = async (answer) => {
-    if (!flaws.freshenAnyCursor || !answer) return fresh?.freshen(answer)
-    return fresh?.freshen({ ...answer, since: { ...answer.since, snapshot: '1:1:' } })
-  }
+  const untold = { ...told, onWipe: nothing, onFailure: nothing, prepare }
+  const fresh = redis && createFreshener({ ...untold, cache: redis, trust, landing })
+  const tellAll: Freshener['tell'] = (answer) =>
+    fresh?.tell(answer && { ...answer, since: { ...answer.since, snapshot: '1:1:' } })
   const local = {
     ...tier1,
     ...(flaws.vouchAnyDatabase ? { clear: nothing } : {}),
     ...(flaws.longListIsNothing ? { expireAll: nothing } : {}),
   }
-  const freshener = fresh && {
-    get ready() {
-      return fresh.ready
-    },
-    freshen,
-    distrust: fresh.distrust,
-  }
-  const pass = createPass({ ...told, local, news, freshener, onFailure: nothing, onDomains: () => Promise.resolve() })
+  const freshener = fresh && (flaws.freshenAnyCursor ? { ...fresh, tell: tellAll } : fresh)
+  const pass = createPass({ ...told, local, news, freshener, onDomains: () => Promise.resolve() })
   const relay = startRelay({ pass, intervalMs: 200, gapMs: 20, onFailure: nothing })
   const breakerOf = (openMs: number): Breaker => new Breaker({ failures: 5, windowMs: 10_000, openMs, nowMs })
   const breaker = breakerOf(3000)
-  const anyCursor = { isCurrent: () => vouching.landed !== undefined }
   const tier2 = redis
     ? createTier2({
         cache: redis,
         trust,
-        vouching: flaws.vouchAnyCursor ? anyCursor : vouching,
+        landing,
         breaker,
         config: settings,
         onFallback: nothing,
@@ -223,7 +225,7 @@ export function startProcess(index: number, server: RedisServer | undefined, sur
     : { ...noTier2 }
   if (flaws.lateCursor) {
     const fill = tier2.fill
-    tier2.fill = (code, known) => fill(code, known, tier2.asOf())
+    tier2.fill = (code, known) => fill(code, known, tier2.asOf(code))
   }
   const tier3 = createTier3({
     truth,
@@ -236,7 +238,16 @@ export function startProcess(index: number, server: RedisServer | undefined, sur
     near &&
     standby &&
     news &&
-    createNearTier({ near: near.truth, state: standby, news, vouching, config: settings, nowMs, onBatch: nothing })
+    createNearTier({
+      near: near.truth,
+      state: standby,
+      news,
+      vouching,
+      landingOf: () => redis && landing,
+      config: settings,
+      nowMs,
+      onBatch: nothing,
+    })
   if (nearTier && flaws.nearFillsAny) nearTier.mayFill = () => true
   if (nearTier && flaws.nearIsTruth) believe(nearTier, tier1)
   const resolver: Resolver = createResolver({
@@ -257,11 +268,10 @@ export function startProcess(index: number, server: RedisServer | undefined, sur
   const announcer = redis
     ? createAnnouncer({
         ...learning,
-        cache: redis,
-        breaker,
+        partitions: new Partitions([{ cache: redis, breaker }]),
         timeoutMs: 50,
         publish: (code) => {
-          surroundings.nudge(redis.server, code)
+          if (redis.ready) surroundings.nudge(redis.server, code)
           return Promise.resolve()
         },
         passSoon: relay.soon,

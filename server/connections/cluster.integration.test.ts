@@ -1,0 +1,146 @@
+// A real Redis Cluster: six servers, of which one is killed or emptied, or a slot moves.
+import { beforeAll, describe, expect, it } from 'vitest'
+import type { ClusterServer, RedisCluster } from '../../loadtest/faults/clusters.ts'
+import { startTestApp, type TestApp } from '../../testing/app.ts'
+import { apiOf } from '../../testing/http.ts'
+import { freshDatabase, startCluster, waitFor } from '../../testing/services.ts'
+import type { Code } from '../link.ts'
+import { keysIn } from '../redis-keys.ts'
+import { partitionOf, slotOf, tagsFor } from './slots.ts'
+
+const partitions = 16
+const tags = tagsFor(partitions)
+const keys = tags.map((tag) => keysIn(tag))
+const patience = { deadlineMs: 15_000 }
+
+let cluster: RedisCluster
+let apps: readonly [TestApp, TestApp]
+let codes: string[]
+
+const partitionOfCode = (code: string): number => partitionOf(code, partitions)
+const slotOfPartition = (n: number): number => slotOf(tags[n]!)
+const statusOf = ({ app }: TestApp) =>
+  (app.status() as { redis: { ready: boolean; trusted: boolean; partitions: number; untrusted: number } }).redis
+const areTrusted = (): boolean => apps.every((app) => statusOf(app).trusted)
+const target = (code: string, of = 'first'): string => `https://example.org/${code}/${of}`
+const leadsTo = async (app: TestApp, code: string): Promise<string | number> => {
+  const { status, headers } = await app.get(`/${code}`)
+  return status === 302 ? String(headers['location']) : status
+}
+const heldAt = async (owner: ClusterServer, code: string): Promise<boolean> =>
+  (await cluster.tell(owner, `EXISTS ${keys[partitionOfCode(code)]!.link(code as Code)}`)) === ':1'
+const ownerOf = async (code: string): Promise<ClusterServer> =>
+  (await cluster.ownerOf(slotOfPartition(partitionOfCode(code))))!
+
+beforeAll(async () => {
+  cluster = await startCluster()
+  const databaseUrl = await freshDatabase()
+  // Tier 1 keeps next to nothing: what is asked for is looked up.
+  const env = { ...cluster.env, REDIS_PARTITIONS: String(partitions), LOCAL_CACHE_MAX: '1' }
+  const first = await startTestApp({ databaseUrl, env })
+  apps = [first, await startTestApp({ databaseUrl, env, key: first.key })]
+  await waitFor(areTrusted, patience)
+  codes = Array.from({ length: 60 }, (_, n) => `code-${n}`)
+  await Promise.all(codes.map((code) => first.create(target(code), { code })))
+}, 120_000)
+
+const askAll = async (): Promise<void> => {
+  for (const app of apps)
+    for (const code of codes) expect([code, await leadsTo(app, code)]).toEqual([code, target(code)])
+}
+
+describe('on a Redis Cluster', () => {
+  it('each link is in its partition, and is answered from there', async () => {
+    await askAll()
+    for (const code of codes) expect([code, await heldAt(await ownerOf(code), code)]).toEqual([code, true])
+    const before = await apps[1].metric('quicklink_lookups_total', { source: 'redis' })
+    await askAll()
+    expect((await apps[1].metric('quicklink_lookups_total', { source: 'redis' })) - before).toBeGreaterThan(50)
+  })
+
+  it('hits, quotas and rates are counted in the partition of their link or tenant', async () => {
+    const [one, other] = apps
+    const code = await one.create(target('limited'), { code: 'limited', monthlyHits: 5 })
+    const answers: number[] = []
+    for (let n = 0; n < 6; n++) for (const app of apps) answers.push((await app.get(`/${code}`)).status)
+    expect(answers.filter((status) => status === 302)).toHaveLength(5)
+
+    await one.api('POST', '/tenants', { id: 'acme', name: 'Acme', tier: 'standard' })
+    const { key } = (await one.api('POST', '/tenants/acme/keys', { name: 'first' })).body as { key: string }
+    const create = apiOf(other.url, key)
+    for (const [of, key] of [
+      ['tenant:acme', (n: number) => keys[n]!.units('tenant:acme')],
+      ['aggregate', (n: number) => keys[n]!.units('aggregate')],
+      ['acme', (n: number) => keys[n]!.quota('acme', 'used')],
+      ['limited', (n: number) => keys[n]!.hits('limited', new Date().toISOString().slice(0, 7))[0]],
+    ] as const) {
+      const n = partitionOf(of, partitions)
+      const owner = (await cluster.ownerOf(slotOfPartition(n)))!
+      // A Redis that is late by a deadline is not asked for a moment: then a create counts in memory.
+      await waitFor(async () => {
+        if (of !== 'limited') expect((await create('POST', '/links', { url: target(of) })).status).toBe(201)
+        return (await cluster.tell(owner, `EXISTS ${key(n)}`)) === ':1'
+      }, patience)
+    }
+  })
+
+  it('while a slot moves, its partition is not trusted, the others notice nothing, and nothing old comes back', async () => {
+    const [one, other] = apps
+    const code = codes[0]!
+    const n = partitionOfCode(code)
+    await askAll()
+    const from = await ownerOf(code)
+    const owners = await Promise.all(codes.map(ownerOf))
+    const to = owners.find((owner) => owner !== from)!
+    expect(to).not.toBe(from)
+    await cluster.moveSlot(slotOfPartition(n), to, async () => {
+      // A change has to be written where the slot is, and cannot be: until it has moved, Redis is not asked.
+      await one.api('PATCH', `/links/${code}`, { url: target(code, 'second') })
+      await waitFor(() => apps.every((app) => statusOf(app).untrusted === 1), patience)
+      await waitFor(async () => (await leadsTo(other, code)) === target(code, 'second'), patience)
+      for (const app of apps)
+        for (const code of codes.slice(1)) expect([code, await leadsTo(app, code)]).toEqual([code, target(code)])
+    })
+    await waitFor(areTrusted, patience)
+    for (const app of apps) expect(await leadsTo(app, code)).toBe(target(code, 'second'))
+    await waitFor(() => heldAt(to, code), patience)
+    await one.api('PATCH', `/links/${code}`, { url: target(code) })
+    await waitFor(async () => (await leadsTo(other, code)) === target(code), patience)
+  })
+
+  it('when a node is emptied, all redirects are right, and its partitions are trusted again', async () => {
+    await askAll()
+    await cluster.tell(await ownerOf(codes[1]!), 'FLUSHALL')
+    await askAll()
+    await waitFor(areTrusted, patience)
+    await askAll()
+  })
+
+  it('when a primary is killed and a replica that was behind takes its place, no disabled link comes back', async () => {
+    const [one, other] = apps
+    await askAll()
+    const code = codes[2]!
+    const old = await ownerOf(code)
+    const replica = await cluster.cutReplicaOf(old)
+    const mine = (await Promise.all(tags.map((tag) => cluster.ownerOf(slotOf(tag))))).filter((owner) => owner === old)
+    await one.api('PATCH', `/links/${code}`, { enabled: false })
+    await waitFor(async () => (await leadsTo(other, code)) === 404, patience)
+    await old.server.kill()
+    const over = new AbortController()
+    const looking = (async () => {
+      while (!over.signal.aborted) {
+        for (const app of apps) {
+          expect(await leadsTo(app, code)).toBe(404)
+          for (const code of codes.slice(3, 20)) expect([code, await leadsTo(app, code)]).toEqual([code, target(code)])
+        }
+      }
+    })()
+    await Promise.race([looking, waitFor(() => apps.every((app) => statusOf(app).untrusted === mine.length), patience)])
+    await Promise.race([looking, cluster.promoted(slotOfPartition(partitionOfCode(code)), old)])
+    await Promise.race([looking, waitFor(areTrusted, { deadlineMs: 60_000 })])
+    over.abort()
+    await looking
+    expect(await cluster.ownerOf(slotOfPartition(partitionOfCode(code)))).toBe(replica)
+    for (const app of apps) expect(await leadsTo(app, code)).toBe(404)
+  })
+})
