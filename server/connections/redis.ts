@@ -232,13 +232,14 @@ export function openRedis(target: RedisTarget, hooks: RedisHooks) {
     ping: (): Promise<unknown> => timed('ping', client.ping()),
     /** EVALSHA, re-loaded when Redis does not know it (it was restarted). */
     script(name: string, lua: string): Script {
-      const known = scripts.get(name)
+      // Partitions ask for the same ones.
+      const known = scripts.get(lua)
       if (known) return known
       client.defineCommand(name, { lua })
       const command = (client as unknown as Record<string, (...args: unknown[]) => Promise<unknown>>)[name]
       if (!command) throw new Error(`no command ${name}`)
       const script: Script = (keys, args) => timed('eval', command.call(client, keys.length, ...keys, ...args))
-      scripts.set(name, script)
+      scripts.set(lua, script)
       return script
     },
     close(): void {
