@@ -62,7 +62,10 @@ export function createFreshener(deps: FreshenerDeps) {
     trust.revoke()
     if (held !== null) await step(cache.dropCursor(held))
     else {
+      const { connection } = cache
       await cache.wipe()
+      // Somebody else's by now, of which nothing was wiped: it is looked at anew.
+      if (cache.connection !== connection) return
       await step(cache.advance(null, JSON.stringify(now), []))
     }
   }
@@ -70,7 +73,9 @@ export function createFreshener(deps: FreshenerDeps) {
   /** `text`: the cursor that stands there now, and nothing is missing. */
   const apply = async (held: string, since: Cursor, found: Changes): Promise<{ text: string } | 'more' | 'moved'> => {
     const { next, changes, forget } = found
-    const isNothing = changes.length + forget.length === 0 && since.to === undefined
+    // Nothing of a part of a long list is not nothing of all of it: the rest is still to be asked for.
+    const isWhole = since.to === undefined && next.to === undefined
+    const isNothing = changes.length + forget.length === 0 && isWhole
     if (isNothing && next.atS - since.atS < limits.cursorIdleS) return { text: held }
     const text = JSON.stringify(next)
     if ((await step(cache.advance(held, text, changes, forget))) === 'moved') {
@@ -81,7 +86,7 @@ export function createFreshener(deps: FreshenerDeps) {
     for (const { ageS } of changes) deps.onApplied(ageS)
     if (next.to !== undefined) await pause(limits.passPaceMs)
     // A chunk of a longer list, or the end of a list that began before this step: there may be more.
-    return next.to !== undefined || since.to !== undefined ? 'more' : { text }
+    return isWhole ? { text } : 'more'
   }
 
   /** True: it is fresh. */

@@ -18,7 +18,7 @@ export function openStandby(
   const near = createNearTruth(databases.near.redirects, databases.near.passes)
   const state = watchStandby({
     near,
-    far: databases.clicks,
+    far: databases.limits,
     everyMs: config.relayIntervalMs,
     lagMaxS: config.replicaLagMaxS,
     pauseMs: config.dbBreakerOpenMs,

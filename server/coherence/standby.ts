@@ -7,8 +7,8 @@
 import { withDeadline } from '../connections/deadline.ts'
 import { isUnavailable, type Sql } from '../connections/postgres.ts'
 import { limits } from '../limits.ts'
-import { compareSnapshots, endOf } from './cursor.ts'
-import type { Beat, NearTruth, Truth } from './truth.ts'
+import { compareSnapshots, endOf, type Cursor } from './cursor.ts'
+import type { Beat, Changes, NearTruth, Truth } from './truth.ts'
 
 // One row, locked for a moment; several ask at the same time, and one of them writes. Nobody waits for a standby that has to confirm it.
 const beatSql = `
@@ -95,22 +95,33 @@ export function watchStandby(deps: StandbyDeps) {
      */
     inNeed(primary: Truth, patienceMs: number, onFollowed: () => void): Truth {
       let answeredMs = -Infinity
+      let furthest: Cursor | undefined
+      const isBehind = (now: Cursor, known: Cursor | undefined): boolean =>
+        known?.identity === now.identity && compareSnapshots(now.snapshot, known.snapshot) < 0
       return {
         ...primary,
         async changesSince(cursor) {
           const isPatient = nowMs() - answeredMs < patienceMs
+          const mayFollow = cursor !== null && !isPatient && isFit()
+          const asked = primary.changesSince(cursor)
+          // Also when it is late: it is there, and the next pass waits for it as long as any.
+          const heard = ({ next }: Changes): void => {
+            answeredMs = nowMs()
+            furthest = endOf(next)
+          }
+          asked.then(heard, () => undefined)
           try {
             // Whoever follows the standby has half of the time for each.
-            const asked = primary.changesSince(cursor)
-            const found = await (isPatient ? asked : withDeadline(asked, limits.passStepMs / 2, 'the primary'))
-            answeredMs = nowMs()
-            return found
+            return await (mayFollow ? withDeadline(asked, limits.passStepMs / 2, 'the primary') : asked)
           } catch (error) {
-            if (cursor === null || isPatient || !isUnavailable(error) || !isFit()) throw error
+            if (!mayFollow || !isUnavailable(error)) throw error
             const found = await near.changesSince(cursor)
-            const { identity, snapshot, version, atS } = endOf(found.next)
-            const follows = identity === cursor.identity && version >= cursor.version && compareSnapshots(snapshot, endOf(cursor).snapshot) >= 0 // prettier-ignore
-            if (!follows || deps.clockMs() / 1000 - atS > deps.lagMaxS) throw error
+            const now = endOf(found.next)
+            const isOfThis = now.identity === cursor.identity && now.version >= cursor.version
+            // Of several standbys behind one address each is as far as it is.
+            const follows = isOfThis && !isBehind(now, endOf(cursor)) && !isBehind(now, furthest)
+            if (!follows || deps.clockMs() / 1000 - now.atS > deps.lagMaxS) throw error
+            furthest = now
             onFollowed()
             return found
           }

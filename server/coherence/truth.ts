@@ -2,7 +2,7 @@
 import { absent, type Code, type Known } from '../link.ts'
 import type { Sql } from '../connections/postgres.ts'
 import { limits } from '../limits.ts'
-import type { Cursor } from './cursor.ts'
+import { compareSnapshots, type Cursor } from './cursor.ts'
 import type { AsOf } from './news.ts'
 import { leadIn } from './stored-rules.ts'
 
@@ -193,7 +193,7 @@ export function createNearTruth(read: Sql, passes: Sql): NearTruth {
       if (!identity || !snapshot) throw new Error('the standby has no heartbeat')
       return { knowns: inOrder(codes, rows), asOf: { identity, snapshot } }
     },
-    changesSince: changes(passes, standbySql, 'ql-changes-since-near'),
+    changesSince: changes(passes, standbySql, 'ql-changes-since-near', true),
     async beat() {
       const [beat] = await passes.query<Beat>(
         `select ${beatColumns} from ql_beat b where b.only_row`,
@@ -214,7 +214,7 @@ function inOrder(codes: readonly Code[], rows: readonly LinkRow[]): Known[] {
 }
 
 const changes =
-  (passes: Sql, sql: string, name: string): Truth['changesSince'] =>
+  (passes: Sql, sql: string, name: string, isStandby = false): Truth['changesSince'] =>
   async (cursor) => {
     const [row] = await passes.query<ChangesRow>(
       sql,
@@ -225,6 +225,9 @@ const changes =
     const { identity, version, domains, at: atS, rows, codes: forget, last } = row
     // No pass succeeds, so no Redis is trusted, until they are on again; then it is another identity.
     if (identity === null) throw new Error('a trigger of links is switched off: changes are not announced')
+    // What a standby has not got yet is not there, which says nothing. (A primary that stands before it has gone back, and that is found by its version.)
+    if (isStandby && cursor?.to !== undefined && compareSnapshots(row.snapshot, cursor.to) < 0)
+      throw new Error('the standby has not come so far')
     const target = cursor?.to ?? row.snapshot
     const next: Cursor =
       row.more && cursor !== null && last !== null

@@ -50,6 +50,8 @@ export async function findPlain(
 export type PlainTerms = Pick<Tier, 'lifeDays' | 'monthlyHits'>
 
 const urlLock = 7_105_014
+/** All of a tenant's URLs share so many: each is a place in a table that all transactions of the database share. Who has the same one waits for a moment. */
+const urlLocks = 32
 
 /**
  * In the transaction that is about to make them: until it ends, nobody else who would rather have a link that is there makes one to these URLs. Whoever
@@ -58,7 +60,7 @@ const urlLock = 7_105_014
 const lockUrls = (sql: Sql, tenant: string, urls: readonly string[]): Promise<unknown> =>
   sql.query(
     `select pg_advisory_xact_lock(${urlLock}, lock) from (
-       select distinct hashtext($1 || ' ' || url) as lock from unnest($2::text[]) as url order by lock
+       select distinct hashtext($1) # (hashtext(url) & ${urlLocks - 1}) as lock from unnest($2::text[]) as url order by lock
      ) as locks`,
     [tenant, urls],
   )

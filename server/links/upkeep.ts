@@ -71,12 +71,12 @@ const tasks = {
   spools: remove('click_spools', 'closed_at < now() - make_interval(days => $1)', limits.spoolDays),
 } satisfies Record<string, Task>
 
-/** With those of visits, which go by the settings. Before the others, and soon after the start: what has no partition cannot be kept. */
+/** With those of visits, which go by the settings. Before the others, and soon after the start: what has no partition cannot be kept. Sums can wait. */
 const tasksBy = (terms: Terms) => ({
   ...visitTasks(terms),
+  ...tasks,
   visitSums: addUpMonths(terms),
   visitSumsOld: removeOldSums(terms),
-  ...tasks,
 })
 type TaskName = keyof ReturnType<typeof tasksBy>
 
