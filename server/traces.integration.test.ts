@@ -92,10 +92,10 @@ test('a miss', async () => {
 
 test('a PATCH', async () => {
   const code = await app.create(url)
-  await expectFiles(58, (n) => app.api('PATCH', `/links/${code}`, { url: `${url}${n}` }))
+  await expectFiles(61, (n) => app.api('PATCH', `/links/${code}`, { url: `${url}${n}` }))
 })
 
 test("a tenant's POST", async () => {
   const key = (n: number): Record<string, string> => ({ ...asTenant(), 'Idempotency-Key': `trace-${n}` })
-  await expectFiles(68, (n) => app.api('POST', '/links', { url: `${url}${n}` }, key(n)))
+  await expectFiles(72, (n) => app.api('POST', '/links', { url: `${url}${n}` }, key(n)))
 })

@@ -39,14 +39,14 @@ function speaks(acceptLanguage: string, language: string): boolean {
   return said === wanted || said.startsWith(`${wanted}-`)
 }
 
-/** Most visitors say one of a few. */
+/** Most visitors say one of a few, and those are short. (What was cut off a long one would keep the whole of it in memory.) */
 const firstOnes = new LRUCache<string, string>({ max: limits.visitAgents })
 
 function firstOf(acceptLanguage: string): string {
   const known = firstOnes.get(acceptLanguage)
   if (known !== undefined) return known
   const [first = ''] = new Negotiator({ headers: { 'accept-language': acceptLanguage } }).languages()
-  firstOnes.set(acceptLanguage, first.toLowerCase())
+  if (acceptLanguage.length < limits.acceptLanguage) firstOnes.set(acceptLanguage, first.toLowerCase())
   return first.toLowerCase()
 }
 
