@@ -17,10 +17,10 @@ const standingAt = (snapshot: string, more = {}): Cursor => ({ identity: 'this',
 function partition(vouching: Vouching) {
   let text: string | null = JSON.stringify(standingAt('100:100:'))
   const forgot = new Set<Code>()
-  const advance: SharedCache['advance'] = (from, to, _, forget = []) => {
+  const advance: SharedCache['advance'] = (from, to, _, forget) => {
     if (from !== text) return Promise.resolve('moved')
     text = to
-    for (const code of forget) forgot.add(code)
+    for (const code of forget ?? []) forgot.add(code)
     return Promise.resolve('written')
   }
   const cache = { ready: true, connection: 1, readCursor: () => Promise.resolve(text), advance } as SharedCache
