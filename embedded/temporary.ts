@@ -42,11 +42,11 @@ export const removeDir = (dir: string): void => rmSync(dir, { recursive: true, f
 
 /**
  * Ends the process and removes the folder when this process dies without doing so (SIGKILL, a crash): a shell waits for
- * the end of its input. Returns how to call it off.
+ * the end of its input. Its children end first: one that is just starting would complain of its parent. Returns how to call it off.
  */
 export function dieWithMe(pid: number | undefined, dir = ''): () => void {
   const script = `cat >/dev/null
-    if [ -n "$1" ]; then kill -QUIT "$1"; kill -CONT "$1"; fi 2>/dev/null
+    if [ -n "$1" ]; then pkill -KILL -P "$1"; kill -QUIT "$1"; kill -CONT "$1"; fi 2>/dev/null
     sleep 1
     if [ -n "$1" ]; then kill -KILL "$1"; fi 2>/dev/null
     if [ -n "$2" ]; then rm -rf "$2"; fi`
