@@ -15,7 +15,10 @@ const isElsewhere = (target: EventTarget | null): boolean =>
 /** `isOn`: where there is nothing to do, the key means nothing. */
 export function useShortcut(key: string, act: () => void, isOn = true): void {
   const latest = useRef(act)
-  useEffect(() => (latest.current = act))
+  // With braces: what an effect answers is called when it ends.
+  useEffect(() => {
+    latest.current = act
+  })
   useEffect(() => {
     if (!isOn) return
     const listen = (event: KeyboardEvent): void => {
