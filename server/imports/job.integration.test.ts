@@ -11,13 +11,37 @@ const nobody = (): never => {
 }
 
 /** Of the owner, whose links are not counted, and with codes, so that none is minted. */
-async function stage(sql: Postgres, id: string, code: string): Promise<void> {
+async function stage(sql: Postgres, id: string, ...codes: readonly string[]): Promise<void> {
   await sql.query(
-    `insert into imports (id, tenant, format, on_conflict, dry_run, state, rows) values ($1, 'owner', 'quicklink', 'replace', false, 'queued', 1)`,
-    [id],
+    `insert into imports (id, tenant, format, on_conflict, dry_run, state, rows) values ($1, 'owner', 'quicklink', 'replace', false, 'queued', $2)`,
+    [id, codes.length],
   )
-  const row = { place: 0, line: 2, source: [code], code, url: 'https://example.org/imported' }
-  await sql.query('insert into import_parts (import_id, n, rows) values ($1, 0, $2)', [id, JSON.stringify([row])])
+  const rows = codes.map((code, place) => ({
+    place,
+    line: 2 + place,
+    source: [code],
+    code,
+    url: 'https://example.org/',
+  }))
+  await sql.query('insert into import_parts (import_id, n, rows) values ($1, 0, $2)', [id, JSON.stringify(rows)])
+}
+
+/** Until the test has ended. */
+function work(sql: Postgres, url: string, queryMs: number): void {
+  const importer = startImporter(
+    {
+      sql,
+      open: () =>
+        openPostgres({ url, name: 'imports', maxConnections: 1, connectMs: 5000, queryMs, onError: () => undefined }),
+      isFresh: () => true,
+      onTrouble: (error) => expect.unreachable(String(error)),
+      tiers: { unlimited: { createsPerHour: null, links: null, monthlyHits: null, lifeDays: null } } as never,
+      quota: { countMany: nobody } as never,
+      preparation: { current: nobody, prepare: nobody },
+    },
+    50,
+  )
+  onTestFinished(() => importer.stop())
 }
 
 it('an import whose rows somebody holds locked lets the next one pass, and is done when they are free', async () => {
@@ -32,24 +56,8 @@ it('an import whose rows somebody holds locked lets the next one pass, and is do
     await held.query(`select from links where code = 'held' for update`)
     await isFree
   })
-  const open = (): Postgres =>
-    openPostgres({ url, name: 'imports', maxConnections: 1, connectMs: 5000, queryMs: 500, onError: () => undefined })
-  const importer = startImporter(
-    {
-      sql,
-      open,
-      isFresh: () => true,
-      onTrouble: (error) => expect.unreachable(String(error)),
-      tiers: { unlimited: { createsPerHour: null, links: null, monthlyHits: null, lifeDays: null } } as never,
-      quota: { countMany: nobody } as never,
-      preparation: { current: nobody, prepare: nobody },
-    },
-    50,
-  )
-  onTestFinished(() => {
-    free()
-    return importer.stop()
-  })
+  onTestFinished(() => free())
+  work(sql, url, 500)
   const state = async (id: string): Promise<string> =>
     (await sql.query<{ state: string }>('select state from imports where id = $1', [id]))[0]!.state
   await waitFor(async () => (await state('second')) === 'done', { deadlineMs: 60_000 })
@@ -57,6 +65,30 @@ it('an import whose rows somebody holds locked lets the next one pass, and is do
   free()
   await holding
   await waitFor(async () => (await state('first')) === 'done', { deadlineMs: 60_000 })
+}, 120_000)
+
+it('a code that somebody else makes while its part is worked on is refused by the next try, and the others are made', async () => {
+  const url = await freshDatabase()
+  const sql = await migrated(url)
+  await sql.query(`insert into tenants (id, name, tier) values ('other', 'Other', 'unlimited')`)
+  await stage(sql, 'racing', 'first', 'raced', 'last')
+  await sql.transaction(async (other) => {
+    await other.query(`insert into links (code, url, tenant) values ('raced', 'https://example.org/theirs', 'other')`)
+    work(sql, url, 20_000)
+    // What has looked and seen nobody waits for who was faster.
+    await waitFor(async () => {
+      const waiting = await sql.query(`select from pg_stat_activity where application_name = 'imports' and wait_event_type = 'Lock'`)
+      return waiting.length > 0
+    }, { deadlineMs: 60_000 }) // prettier-ignore
+  })
+  const read = async () => (await sql.query('select state, created, refused from imports'))[0]
+  await waitFor(async () => (await read())?.['state'] === 'done', { deadlineMs: 60_000 })
+  expect(await read()).toEqual({ state: 'done', created: 2, refused: 1 })
+  expect(await sql.query('select code, tenant from links order by code')).toEqual([
+    { code: 'first', tenant: 'owner' },
+    { code: 'last', tenant: 'owner' },
+    { code: 'raced', tenant: 'other' },
+  ])
 }, 120_000)
 
 it('a database that is slow and a mistake of ours are counted apart: an import fails for the one that came too often', async () => {
