@@ -2,6 +2,8 @@
 import type { Drill } from './engine/drill.ts'
 import { clicksPostgresAway } from './clicks-postgres-away.ts'
 import { clockJumps } from './clock-jumps.ts'
+import { clusterFailover } from './cluster-failover.ts'
+import { clusterReshard } from './cluster-reshard.ts'
 import { hotKey } from './hot-key.ts'
 import { logFull } from './log-full.ts'
 import { logUnread } from './log-unread.ts'
@@ -30,6 +32,8 @@ export const drills: readonly Drill[] = [
   redisMemoryFull,
   redisFailover,
   redisPartition,
+  clusterFailover,
+  clusterReshard,
   postgresRefused,
   clicksPostgresAway,
   postgresSlow,

@@ -111,6 +111,18 @@ export const broken: readonly Broken[] = [
     named: /wrong place/,
   },
   {
+    drill: 'cluster-failover',
+    how: 'passes move the cursor, but change nothing',
+    patch: passesChangeNothing,
+    named: /wrong place/,
+  },
+  {
+    drill: 'cluster-reshard',
+    how: 'passes move the cursor, but change nothing',
+    patch: passesChangeNothing,
+    named: /wrong place/,
+  },
+  {
     drill: 'worker-hung',
     how: 'nobody accepts in its place',
     patch: { file: 'processes/crew.ts', from: 'standIn?.accept()', to: 'void standIn' },

@@ -23,6 +23,10 @@ test('each drill has a file of its name, and a heading in the runbook', () => {
   }
 })
 
+test('README says how many there are', () => {
+  expect(read('README.md')).toContain(`\n${names.length} drills, `)
+})
+
 test('each drill has a promise that is broken on purpose, and the line that breaks it is still there', () => {
   expect(broken.map(({ drill }) => drill).toSorted()).toEqual(names.toSorted())
   for (const { patch } of broken) if (patch) expect(read('server', patch.file)).toContain(patch.from)

@@ -1,14 +1,20 @@
 // A Redis Cluster: primaries that share the slots, each with a replica; as QuickLink wants it, with passwords. One can be
-// killed, and a slot moved, as `redis-cli --cluster reshard` does it, with a pause while it is under way.
+// killed, and a slot moved, as `redis-cli --cluster reshard` does it, with time while it is under way.
 import { join } from 'node:path'
 import { newPassword } from '../../embedded/paths.ts'
 import { freePort } from '../../embedded/process.ts'
 import { askRedis } from '../../embedded/redis-process.ts'
 import { startLocalRedis, type LocalServer } from '../../embedded/temporary.ts'
 import { waitFor } from '../../embedded/wait.ts'
-import { slotCount } from '../../server/connections/slots.ts'
+import { partitionOf, slotCount, slotOf, tagsFor } from '../../server/connections/slots.ts'
+import { keysIn } from '../../server/redis-keys.ts'
 
 export type RedisCluster = Awaited<ReturnType<typeof startRedisCluster>>
+
+/** Fewer than usual, so that each has links enough to be met. */
+const partitions = 16
+const tags = tagsFor(partitions)
+const tagOf = (code: string): string => tags[partitionOf(code, partitions)]!
 
 interface ClusterOptions {
   readonly primaries?: number
@@ -63,16 +69,42 @@ export async function startRedisCluster(dir: string, { primaries = 3, nodeTimeou
     }
     return undefined
   }
+  /** Of a slot that is half there. */
+  const destinationOf = async (slot: number): Promise<ClusterServer | undefined> => {
+    const owner = await ownerOf(slot)
+    const [, to] = new RegExp(`\\[${slot}->-(\\w+)\\]`).exec(owner ? await tell(owner.server, 'CLUSTER NODES') : '') ?? []
+    return nodes.find(({ id }) => id === to)
+  }
+  /** How many keys those were. */
+  const moveSome = async (slot: number, from: ClusterServer, to: ClusterServer, most: number): Promise<number> => {
+    const answer = await tell(from.server, `CLUSTER GETKEYSINSLOT ${slot} ${most}`)
+    const keys = answer.split('\r\n').filter((_, line) => line > 0 && line % 2 === 0)
+    if (keys.length > 0) {
+      const moved = `MIGRATE 127.0.0.1 ${to.server.port} "" 0 5000 REPLACE AUTH ${password} KEYS ${keys.join(' ')}`
+      const said = await tell(from.server, moved)
+      if (!said.startsWith('+')) throw new Error(`A slot could not be moved: ${said}`)
+    }
+    return keys.length
+  }
   return {
     /** What a server needs to find it. */
     env: {
       REDIS_CLUSTER: nodes.map(({ server }) => `127.0.0.1:${server.port}`).join(','),
       REDIS_USERNAME: 'quicklink',
       REDIS_PASSWORD: password,
+      REDIS_PARTITIONS: String(partitions),
     },
     nodes,
     tell: ({ server }: ClusterServer, command: string) => tell(server, command),
     ownerOf,
+    /** Of what is known of a code. */
+    slotOf: (code: string): number => slotOf(tagOf(code)),
+    keysOf: (code: string) => keysIn(tagOf(code)),
+    /** How many partitions are in slots of this node. */
+    async partitionsOf(node: ClusterServer): Promise<number> {
+      const owners = await Promise.all(tags.map((tag) => ownerOf(slotOf(tag))))
+      return owners.filter((owner) => owner === node).length
+    },
     /** From here on its replica gets nothing of what this primary does. Answers which one that is. */
     async cutReplicaOf(primary: ClusterServer): Promise<ClusterServer> {
       const port = /port=(\d+)/.exec(await tell(primary.server, 'INFO replication'))?.[1]
@@ -94,24 +126,18 @@ export async function startRedisCluster(dir: string, { primaries = 3, nodeTimeou
       await waitFor(isAnother, { deadlineMs: 60_000, everyMs: 50 })
       return owner!
     },
-    /** To another primary, with what is in it; `meanwhile` it is half there. */
-    async moveSlot(slot: number, to: ClusterServer, meanwhile?: () => Promise<void>): Promise<void> {
+    /** To another primary, with what is in it: from here on it is half there. */
+    async beginMove(slot: number, to: ClusterServer): Promise<void> {
       const from = (await ownerOf(slot))!
       await tell(to.server, `CLUSTER SETSLOT ${slot} IMPORTING ${from.id}`)
       await tell(from.server, `CLUSTER SETSLOT ${slot} MIGRATING ${to.id}`)
-      const moveSome = async (most: number): Promise<number> => {
-        const answer = await tell(from.server, `CLUSTER GETKEYSINSLOT ${slot} ${most}`)
-        const keys = answer.split('\r\n').filter((_, line) => line > 0 && line % 2 === 0)
-        if (keys.length > 0) {
-          const moved = `MIGRATE 127.0.0.1 ${to.server.port} "" 0 5000 REPLACE AUTH ${password} KEYS ${keys.join(' ')}`
-          const said = await tell(from.server, moved)
-          if (!said.startsWith('+')) throw new Error(`A slot could not be moved: ${said}`)
-        }
-        return keys.length
-      }
-      await moveSome(2)
-      await meanwhile?.()
-      while ((await moveSome(100)) > 0);
+      await moveSome(slot, from, to, 2)
+    },
+    isMoving: async (slot: number): Promise<boolean> => (await destinationOf(slot)) !== undefined,
+    /** What is left of it, and then the slot itself. */
+    async endMove(slot: number): Promise<void> {
+      const [from, to] = [(await ownerOf(slot))!, (await destinationOf(slot))!]
+      while ((await moveSome(slot, from, to, 100)) > 0);
       for (const { server } of [to, from]) await tell(server, `CLUSTER SETSLOT ${slot} NODE ${to.id}`)
       await waitFor(async () => (await ownerOf(slot)) === to, { deadlineMs: 10_000 })
     },

@@ -7,6 +7,8 @@ export interface Worker {
     readonly breaker: string
     readonly ready: boolean
     readonly trusted: boolean
+    /** Of a cluster: how many of its partitions are not. */
+    readonly untrusted?: number
   }
   readonly postgres: { readonly breaker: string }
   readonly tier1: { readonly entries: number }

@@ -93,14 +93,14 @@ describe('on a Redis Cluster', () => {
     const owners = await Promise.all(codes.map(ownerOf))
     const to = owners.find((owner) => owner !== from)!
     expect(to).not.toBe(from)
-    await cluster.moveSlot(slotOfPartition(n), to, async () => {
-      // A change has to be written where the slot is, and cannot be: until it has moved, Redis is not asked.
-      await one.api('PATCH', `/links/${code}`, { url: target(code, 'second') })
-      await waitFor(() => apps.every((app) => statusOf(app).untrusted === 1), patience)
-      await waitFor(async () => (await leadsTo(other, code)) === target(code, 'second'), patience)
-      for (const app of apps)
-        for (const code of codes.slice(1)) expect([code, await leadsTo(app, code)]).toEqual([code, target(code)])
-    })
+    await cluster.beginMove(slotOfPartition(n), to)
+    // A change has to be written where the slot is, and cannot be: until it has moved, Redis is not asked.
+    await one.api('PATCH', `/links/${code}`, { url: target(code, 'second') })
+    await waitFor(() => apps.every((app) => statusOf(app).untrusted === 1), patience)
+    await waitFor(async () => (await leadsTo(other, code)) === target(code, 'second'), patience)
+    for (const app of apps)
+      for (const code of codes.slice(1)) expect([code, await leadsTo(app, code)]).toEqual([code, target(code)])
+    await cluster.endMove(slotOfPartition(n))
     await waitFor(areTrusted, patience)
     for (const app of apps) expect(await leadsTo(app, code)).toBe(target(code, 'second'))
     await waitFor(() => heldAt(to, code), patience)

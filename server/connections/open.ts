@@ -121,11 +121,16 @@ function connectCluster(ground: Ground, seeds: readonly HostPort[], hooks: Redis
     const states = cluster.nodes().map(({ breaker }) => breaker.state)
     return worstFirst.find((state) => states.includes(state)) ?? 'closed'
   }
+  const count = (): void => {
+    if (before !== worst()) metrics.breaker('redis', (before = worst()))
+  }
   metrics.breaker('redis', before)
   const cluster = clusterOf(config, seeds, hooks, (state, node) => {
     log.info({ dependency: 'redis', node, state }, `a breaker of redis is ${state.replace('_', ' ')}`)
-    if (before !== worst()) metrics.breaker('redis', (before = worst()))
+    count()
   })
+  // Also when a node goes whose breaker was open.
+  metrics.onCollect(count)
   onClose(cluster.close)
   const keys = tagsFor(config.redisPartitions).map((tag) => keysIn(tag))
   return {

@@ -6,6 +6,7 @@ import { makeRunDir } from '../../../embedded/temporary.ts'
 import { ask, type Answer } from '../../../embedded/ask.ts'
 import { waitFor } from '../../../embedded/wait.ts'
 import type { Clock } from '../../faults/clock.ts'
+import type { RedisCluster } from '../../faults/clusters.ts'
 import type { Names } from '../../faults/names.ts'
 import type { Proxies } from '../../faults/proxies.ts'
 import type { SentinelGroup } from '../../faults/sentinels.ts'
@@ -24,6 +25,8 @@ export interface Settings {
   readonly redis?: readonly string[]
   /** Redis is a primary with a replica, and three Sentinels watch them. */
   readonly sentinels?: boolean
+  /** Redis is a cluster: three primaries with a replica each. */
+  readonly cluster?: boolean
   /** It has a disk of its own, which can be full: the spool of clicks, the log, or all of Postgres. */
   readonly smallDisk?: 'spool' | 'log' | 'postgres'
   /** Its log goes to a program that reads it, by a pipe. */
@@ -71,6 +74,7 @@ interface Access {
   readonly names?: Names | undefined
   readonly clock?: Clock | undefined
   readonly sentinels?: SentinelGroup | undefined
+  readonly cluster?: RedisCluster | undefined
   /** By its operator, past everything. */
   readonly standby?: { readonly sql: Postgres } | undefined
   readonly proxies: Proxies<Dependency>
@@ -78,7 +82,7 @@ interface Access {
   readonly ports: Readonly<Record<Dependency, number>>
   /** Past the proxies, as the owner of the database. Closed with the rest. */
   readonly sql: Postgres
-  /** One command, past the proxies; undefined without an answer. */
+  /** One command, past the proxies; undefined without an answer. Of a cluster, at its first node. */
   redis(command: string): Promise<string | undefined>
   /** With the rules in a drill's time. Undefined: there is none. */
   readonly prometheusUrl?: string | undefined

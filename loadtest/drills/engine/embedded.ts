@@ -13,6 +13,7 @@ import { startRedis } from '../../../embedded/redis.ts'
 import { waitFor } from '../../../embedded/wait.ts'
 import { ask } from '../../../embedded/ask.ts'
 import { makeClock } from '../../faults/clock.ts'
+import { startRedisCluster } from '../../faults/clusters.ts'
 import { startNames, withNames, type Names } from '../../faults/names.ts'
 import { startProxies, proxiesFile } from '../../faults/proxies.ts'
 import { startSentinelGroup } from '../../faults/sentinels.ts'
@@ -25,7 +26,7 @@ export async function startEmbedded(cleanup: Cleanup, settings: Settings): Promi
   const { dir, places } = cleanup
   // Before anything is written there.
   const disk = settings.smallDisk && mountedFor(cleanup, settings.smallDisk)
-  const [postgres, { redis, sentinels }] = await Promise.all([
+  const [postgres, { redis, sentinels, cluster }] = await Promise.all([
     startPostgres(places, workers, silent),
     startSomeRedis(cleanup, settings),
   ])
@@ -44,7 +45,7 @@ export async function startEmbedded(cleanup: Cleanup, settings: Settings): Promi
   const own = {
     DATABASE_URL: through(postgres.url, 'postgres'),
     ...(standby && { DATABASE_READ_URL: standby.url }),
-    ...(sentinels?.env ?? { REDIS_URL: through(redis.url, 'redis') }),
+    ...(sentinels?.env ?? cluster?.env ?? { REDIS_URL: through(redis.url, 'redis') }),
     OWNER_KEY: ownerKey,
     ...(settings.smallDisk === 'log' && disk && { LOG_FILE: join(disk.dir, 'quicklink.log') }),
     ...clock?.env,
@@ -55,7 +56,7 @@ export async function startEmbedded(cleanup: Cleanup, settings: Settings): Promi
   const { port, password } = new URL(redis.operatorUrl)
   const access = {
     mode: 'embedded: PostgreSQL and Redis as processes, two workers, fault proxies before both',
-    ...{ url, opsUrl, proxies, workers, primary, disk, logReader, names, clock, sentinels, standby },
+    ...{ url, opsUrl, proxies, workers, primary, disk, logReader, names, clock, sentinels, cluster, standby },
     ports: { redis: local(redis.url).port, postgres: local(postgres.url).port },
     sql: openSql(postgres.url),
     services: embeddedServices(places),
@@ -67,6 +68,7 @@ export async function startEmbedded(cleanup: Cleanup, settings: Settings): Promi
     async close() {
       names?.close()
       await sentinels?.close()
+      await cluster?.close()
       await standby?.close()
     },
   }
@@ -120,15 +122,22 @@ async function startSomeStandby({ dir, places, add }: Cleanup, primaryUrl: strin
 }
 
 async function startSomeRedis(cleanup: Cleanup, settings: Settings) {
+  const none = { sentinels: undefined, cluster: undefined }
   if (settings.sentinels) {
     const sentinels = await startSentinelGroup(cleanup.dir)
     for (const each of sentinels.processes) cleanup.add(each)
     const { url } = sentinels.primary
-    return { redis: { url, operatorUrl: url }, sentinels }
+    return { ...none, redis: { url, operatorUrl: url }, sentinels }
+  }
+  if (settings.cluster) {
+    const cluster = await startRedisCluster(join(cleanup.dir, 'cluster'))
+    for (const each of cluster.processes) cleanup.add(each)
+    const { url } = cluster.nodes[0]!.server
+    return { ...none, redis: { url, operatorUrl: url }, cluster }
   }
   const redis = await startRedis(cleanup.places, silent, settings.redis ?? [])
   if (!redis) throw new Refusal('A drill needs a redis-server 7.0 (or valkey-server 8) or later: install it.')
-  return { redis, sentinels: undefined }
+  return { ...none, redis }
 }
 
 interface Surroundings {

@@ -53,7 +53,8 @@ export async function removeLinksAt(url: string, prefixes: readonly string[]): P
  * Asked for until Redis holds them all: a few at a time, for a process drops the fills beyond those. Tier 1 answers such a
  * link by itself for up to half a minute: what Redis lacks is forgotten by every cache, and filled by the next visit.
  */
-export async function cacheAll({ url, api, redis }: Appliance, prefix: string, count: number): Promise<void> {
+export async function cacheAll(appliance: Appliance, prefix: string, count: number): Promise<void> {
+  const { url, api } = appliance
   let missing = Array.from({ length: count }, (_, n) => `${prefix}${n}` as Code)
   const each = async (one: (code: Code) => Promise<unknown>): Promise<void> => {
     const codes = missing.values()
@@ -66,14 +67,7 @@ export async function cacheAll({ url, api, redis }: Appliance, prefix: string, c
     await each((code) => ask(url, `/${code}`))
     // What is filled is not waited for.
     await pause(100)
-    // By the hundred, because each question is a connection of its own.
-    const lots = Array.from({ length: Math.ceil(missing.length / 100) }, (_, n) =>
-      missing.slice(n * 100, n * 100 + 100),
-    )
-    const held = await Promise.all(
-      lots.map((lot) => redis(`${whichExist} ${lot.length} ${lot.map((code) => singleKeys.link(code)).join(' ')}`)),
-    )
-    missing = lots.flatMap((lot, n) => lot.filter((_, at) => held[n]?.split('\r\n').at(-1)?.[at] !== '1'))
+    missing = await missingOf(appliance, missing)
     if (missing.length === 0) return true
     await each((code) => api('POST', '/cache/invalidate', { code }))
     // A fill lands only while no change is worked off.
@@ -86,3 +80,23 @@ export async function cacheAll({ url, api, redis }: Appliance, prefix: string, c
 
 /** A digit for each. */
 const whichExist = `EVAL "local r = '' for _, key in ipairs(KEYS) do r = r .. redis.call('EXISTS', key) end return r"`
+
+/** By the hundred, because each question is a connection of its own. In a cluster each slot has its owner, who is asked. */
+async function missingOf({ redis, cluster }: Appliance, codes: readonly Code[]): Promise<Code[]> {
+  const lotsOf = (all: readonly Code[]): Code[][] =>
+    Array.from({ length: Math.ceil(all.length / 100) }, (_, n) => all.slice(n * 100, n * 100 + 100))
+  const ask = async (slot: number | undefined, command: string): Promise<string | undefined> => {
+    if (!cluster || slot === undefined) return redis(command)
+    const owner = await cluster.ownerOf(slot)
+    return owner && cluster.tell(owner, command)
+  }
+  const missingIn = async (slot: number | undefined, lot: readonly Code[]): Promise<Code[]> => {
+    const keys = lot.map((code) => (cluster?.keysOf(code) ?? singleKeys).link(code))
+    const answer = await ask(slot, `${whichExist} ${lot.length} ${keys.join(' ')}`)
+    const held = answer?.split('\r\n').at(-1)
+    return lot.filter((_, at) => held?.[at] !== '1')
+  }
+  const bySlot = [...Map.groupBy(codes, (code) => cluster?.slotOf(code))]
+  const asked = bySlot.flatMap(([slot, of]) => lotsOf(of).map((lot) => missingIn(slot, lot)))
+  return (await Promise.all(asked)).flat()
+}
