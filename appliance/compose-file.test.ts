@@ -22,6 +22,7 @@ interface Service {
 interface ComposeFile {
   readonly services: Record<string, Service>
   readonly networks: Record<string, { internal?: boolean }>
+  readonly volumes?: object
 }
 // Its tags (!reset, !override) are for compose.
 const customTags = ['reset', 'override'].flatMap((name) =>
@@ -30,8 +31,12 @@ const customTags = ['reset', 'override'].flatMap((name) =>
 const compose = parse(read('docker-compose.yml'), { merge: true }) as ComposeFile
 const replicas = parse(read('docker-compose.replicas.yml'), { merge: true, customTags }) as ComposeFile
 const standby = parse(read('docker-compose.standby.yml'), { merge: true }) as ComposeFile
+const cluster = parse(read('docker-compose.cluster.yml'), { merge: true }) as ComposeFile
+/** Those that this file adds. */
+const { quicklink: inCluster, redis: firstNode, ...added } = cluster.services
 const all = Object.entries({
   ...compose.services,
+  ...added,
   proxy: replicas.services['proxy']!,
   standby: standby.services['standby']!,
 })
@@ -110,6 +115,32 @@ test('a standby reaches the networks of the data alone, and holds the password t
   const secrets = (standby.services['standby']?.['volumes'] as string[]).filter((each) => each.startsWith('secrets'))
   expect(secrets).toEqual(['secrets-standby:/run/quicklink:ro'])
   expect(read('postgres/pg_hba.conf')).toMatch(/^host +all +standby +all reject$/m)
+})
+
+test('nodes of a Redis Cluster reach the network of the data alone, and none holds the data of another', () => {
+  const nodes = ['redis', 'redis-2', 'redis-3', 'redis-4', 'redis-5', 'redis-6']
+  const reached = neighbours(compose, { ...cluster, services: added })
+  for (const name of Object.keys(added))
+    expect(reached[name]?.split(' ')).toEqual(
+      ['fault-proxy', 'postgres', 'quicklink', ...nodes, 'redis-cluster'].filter((other) => other !== name),
+    )
+  // It keeps the networks that it has, and the settings of a node.
+  expect(firstNode?.networks).toBeUndefined()
+  expect({ ...firstNode, volumes: [] }).toEqual({ ...added['redis-2'], networks: undefined, volumes: [] })
+  const data = nodes.map((name) => (cluster.services[name]?.['volumes'] as string[]).at(-1))
+  expect(data).toEqual([1, 2, 3, 4, 5, 6].map((n) => `redis-${n}:/data`))
+  expect(Object.keys(cluster.volumes ?? {})).toEqual([1, 2, 3, 4, 5, 6].map((n) => `redis-${n}`))
+  expect(added['redis-cluster']?.['command']).toEqual(nodes)
+  expect(inCluster?.environment).toMatchObject({ REDIS_URL_FILE: '', REDIS_CLUSTER: expect.stringMatching(/^redis:6379,redis-2:/) }) // prettier-ignore
+})
+
+test('a node of a cluster is as docs/OPERATE.md asks for it, and its replica may only follow', () => {
+  const node = read('docker/redis-node.sh')
+  expect(node).toMatch(/^cluster-require-full-coverage no$/m)
+  expect(node).toMatch(/^cluster-node-timeout 5000$/m)
+  expect(read('docker/init.sh')).toMatch(
+    /^user replica on \S+ \S+ resetkeys resetchannels -@all \+psync \+replconf \+ping$/m,
+  )
 })
 
 test('in a drill, QuickLink reaches Redis and Postgres by the fault proxy alone', () => {
@@ -205,7 +236,13 @@ test('images run the Node that npm brings', () => {
 })
 
 test('images have digests, all of them or none, and a tag has the same one everywhere', () => {
-  const text = ['docker-compose.yml', 'docker-compose.replicas.yml', 'docker-compose.standby.yml', 'Dockerfile']
+  const text = [
+    'docker-compose.yml',
+    'docker-compose.replicas.yml',
+    'docker-compose.standby.yml',
+    'docker-compose.cluster.yml',
+    'Dockerfile',
+  ]
     .map(read)
     .join('\n')
   const images = Array.from(text.matchAll(/_IMAGE(?::-|=)([\w./-]+:[\w.-]+)(?:@(\S{71}))?/g), ([, tag, digest]) => [

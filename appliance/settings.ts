@@ -33,9 +33,10 @@ const isWhere = (name: string): boolean => name === 'DATA_DIR'
 function knownNames(): Set<string> {
   const names = Object.keys(serverSettings).map(envName)
   const files = fileSettings.map((key) => `${envName(key)}_FILE`)
-  const composeFiles = ['docker-compose.yml', 'docker-compose.replicas.yml', 'docker-compose.standby.yml']
-  const inCompose = composeFiles.flatMap((file) =>
-    [...readFileSync(join(projectDir, file), 'utf8').matchAll(/\$\{([A-Z][A-Z_]+)/g)].map(([, name = '']) => name),
+  const inCompose = ['', '.replicas', '.standby', '.cluster'].flatMap((which) =>
+    [...readFileSync(join(projectDir, `docker-compose${which}.yml`), 'utf8').matchAll(/\$\{([A-Z][A-Z_]+)/g)].map(
+      ([, name = '']) => name,
+    ),
   )
   return new Set([...names, ...files, ...inCompose, ...receiverSettings, 'MODE'])
 }

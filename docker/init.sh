@@ -11,7 +11,7 @@ if [ ! -e "$kept/postgres" ] && ls /database/*/*/PG_VERSION >/dev/null 2>&1; the
 fi
 
 mkdir -p "$kept"
-for name in postgres quicklink-db exporter-db backup-db standby-db redis quicklink-redis exporter-redis grafana; do
+for name in postgres quicklink-db exporter-db backup-db standby-db redis quicklink-redis exporter-redis replica-redis grafana; do
   [ -s "$kept/$name" ] && continue
   head -c 24 /dev/urandom | od -An -tx1 | tr -d ' \n' >"$kept/$name.new"
   mv "$kept/$name.new" "$kept/$name"
@@ -40,18 +40,21 @@ secret grafana | give 472:0 grafana/admin
 printf 'postgres://quicklink:%s@postgres:5432/quicklink' "$(secret quicklink-db)" | give 1000:1000 quicklink/database-url
 printf 'postgres://quicklink:%s@standby:5432/quicklink' "$(secret quicklink-db)" | give 1000:1000 quicklink/database-read-url
 printf 'redis://quicklink:%s@redis:6379' "$(secret quicklink-redis)" | give 1000:1000 quicklink/redis-url
+secret quicklink-redis | give 1000:1000 quicklink/redis-password
 printf '{"redis://exporter@redis:6379":"%s"}' "$(secret exporter-redis)" | give 59000:59000 redis-exporter/passwords.json
 
-# Nobody without a name. QuickLink may what redis/quicklink.acl says; the exporter only looks; `operator` is for people and
-# `make doctor`.
+# Nobody without a name. QuickLink may what redis/quicklink.acl says; the exporter only looks; a `replica` of a cluster follows; `operator` is
+# for people and `make doctor`.
 redis=${REDIS_USER_ID:-999:999}
 give "$redis" redis/users.acl <<ACL
 user default off
 user quicklink on #$(sha quicklink-redis) $(grep -v '^#' /quicklink.acl)
 user exporter on #$(sha exporter-redis) resetkeys resetchannels -@all +ping +info +config|get +latency|latest +latency|histogram +slowlog|get +slowlog|len +memory|stats +client|setname +client|setinfo +hello
+user replica on #$(sha replica-redis) resetkeys resetchannels -@all +psync +replconf +ping
 user operator on #$(sha redis) ~* &* +@all
 ACL
 secret redis | give "$redis" redis/operator
+secret replica-redis | give "$redis" redis/replica
 
 # Dumps are secrets, too, and so is the snapshot of the cache.
 chown "$postgres" /backups

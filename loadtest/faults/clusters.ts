@@ -72,7 +72,8 @@ export async function startRedisCluster(dir: string, { primaries = 3, nodeTimeou
   /** Of a slot that is half there. */
   const destinationOf = async (slot: number): Promise<ClusterServer | undefined> => {
     const owner = await ownerOf(slot)
-    const [, to] = new RegExp(`\\[${slot}->-(\\w+)\\]`).exec(owner ? await tell(owner.server, 'CLUSTER NODES') : '') ?? []
+    const [, to] =
+      new RegExp(`\\[${slot}->-(\\w+)\\]`).exec(owner ? await tell(owner.server, 'CLUSTER NODES') : '') ?? []
     return nodes.find(({ id }) => id === to)
   }
   /** How many keys those were. */
