@@ -1,15 +1,15 @@
 import { compose, composed, docker, idsOf, inService, linesOf } from './compose.ts'
 import { askOps } from './docker.ts'
-import { type Patient, type Points, finding, nothingFound } from './doctor.ts'
+import { type Patient, type Points, finding, nothingFound } from './patient.ts'
 import type { Alertmanager } from './test-alert.ts'
 
-const asOperator = 'REDISCLI_AUTH=$(cat /run/quicklink/operator) exec redis-cli --user operator "$@"'
+const asOperator = 'REDISCLI_AUTH=$(cat /run/quicklink/operator) exec redis-cli -c --user operator "$@"'
 
 /** Only names of settings that say something here: the others are secrets or none of the doctor's business. */
 const readSettings = `
   const { loadConfig } = await import('/app/server/config.ts')
   const names = ['redisTimeoutMs', 'dbTimeoutMs', 'breakerFailures', 'breakerWindowMs', 'breakerOpenMs', 'ttlJitter',
-    'notFoundTtlS', 'localCacheMax', 'localCacheTtlMs']
+    'notFoundTtlS', 'localCacheMax', 'localCacheTtlMs', 'redisCluster', 'redisPartitions', 'redisUsername']
   const config = loadConfig(process.env)
   const trustProxy = process.env.TRUST_PROXY || 'off'
   console.log(JSON.stringify({ ...Object.fromEntries(names.map((name) => [name, config[name]])), trustProxy }))`
@@ -41,7 +41,7 @@ const inspected = async (): Promise<Inspected[]> =>
 const more: Points = {
   async 'Every service is healthy'() {
     const sick = (await containers()).filter(({ Service, Health, State, ExitCode }) =>
-      ['init', 'roles'].includes(Service)
+      ['init', 'roles', 'redis-cluster'].includes(Service)
         ? State === 'exited' && ExitCode !== 0
         : State !== 'running' || (Health !== '' && Health !== 'healthy'),
     )
@@ -80,7 +80,12 @@ export const dockerPatient = async (): Promise<Patient> => ({
     const script = `await Promise.all(process.argv.slice(1).map((code) => fetch('http://127.0.0.1:8080/' + code)))`
     await inService('quicklink', ['node', '--input-type=module', '-e', script, ...codes])
   },
-  redis: (command) => inService('redis', ['sh', '-c', asOperator, 'redis', ...command]),
+  redis: (command, node = 'redis') => inService(node, ['sh', '-c', asOperator, 'redis', ...command]),
+  nodes: async () => {
+    const { services } = JSON.parse(await composed(['config', '--format', 'json'])) as { services: object }
+    const names = Object.keys(services).filter((name) => /^redis(-\d+)?$/.test(name))
+    return names.length > 1 ? names : []
+  },
   postgres: async (statement) => (await inService('postgres', ['psql', '-U', 'postgres', '-AtXc', statement])).trim(),
   settings: async () =>
     JSON.parse(await inService('quicklink', ['node', '--input-type=module', '-e', readSettings])) as Record<

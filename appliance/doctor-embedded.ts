@@ -9,7 +9,7 @@ import { databaseOf } from '../embedded/postgres.ts'
 import { withSql } from '../embedded/sql.ts'
 import { keeperDaemon } from '../embedded/keeper.ts'
 import { hasService } from '../embedded/service.ts'
-import { type Patient, type Points, finding } from './doctor.ts'
+import { type Patient, type Points, finding } from './patient.ts'
 import type { Alertmanager } from './test-alert.ts'
 
 interface Service {
@@ -86,6 +86,7 @@ export function embeddedPatient(places: Places): Patient {
           return answer
         }
       : undefined,
+    nodes: () => Promise.resolve([]),
     postgres: async (statement) => {
       const { adminUrl } = databaseOf(places)
       if (adminUrl === undefined) throw new Error('Postgres does not run')

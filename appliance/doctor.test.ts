@@ -2,7 +2,9 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, expect, test } from 'vitest'
-import { examine, type Patient } from './doctor.ts'
+import { redisPoints } from './doctor-redis.ts'
+import { examine } from './doctor.ts'
+import type { Patient } from './patient.ts'
 
 afterEach(() => (process.exitCode = 0))
 
@@ -14,6 +16,21 @@ const breaker = (open: 0 | 1): string =>
 const asked = (settings: Record<string, string>) => (statement: string) =>
   Promise.resolve(settings[statement.replace('show ', '')] ?? '')
 
+const well: Patient = {
+  ops: () => Promise.resolve(''),
+  visit: () => Promise.resolve(),
+  postgres: asked({}),
+  redis: () => Promise.resolve('1'),
+  nodes: () => Promise.resolve([]),
+  settings: () => Promise.resolve({ breakerFailures: 5, breakerWindowMs: 10_000, breakerOpenMs: 30_000 }),
+  prometheus: undefined,
+  alertmanager: undefined,
+  exposed: () => Promise.resolve([]),
+  open: () => Promise.resolve([]),
+  leaks: () => Promise.resolve([]),
+  more: {},
+}
+
 async function linesOf(
   metrics: string,
   about = 'Circuit breaker',
@@ -21,18 +38,13 @@ async function linesOf(
   open: string[] = [],
   postgres: Patient['postgres'] = asked({}),
 ) {
+  const settings = { ...(await well.settings()), trustProxy }
   const patient: Patient = {
+    ...well,
     ops: () => Promise.resolve(metrics),
-    visit: () => Promise.resolve(),
     postgres,
-    redis: () => Promise.resolve('1'),
-    settings: () => Promise.resolve({ breakerFailures: 5, breakerWindowMs: 10_000, breakerOpenMs: 30_000, trustProxy }),
-    prometheus: undefined,
-    alertmanager: undefined,
-    exposed: () => Promise.resolve([]),
+    settings: () => Promise.resolve(settings),
     open: () => Promise.resolve(open),
-    leaks: () => Promise.resolve([]),
-    more: {},
   }
   const lines: string[] = []
   await examine(patient, (line) => lines.push(line))
@@ -124,4 +136,85 @@ test('it says what the standby near by is, and how far behind', async () => {
   ])
   expect(await told({ ...replica, isStandby: false })).toEqual([expect.stringMatching(/^not ok .*is no standby/)])
   expect(await told({ ...replica, lagS: null })).toEqual([expect.stringMatching(/^not ok .*never answered/)])
+})
+
+/** What each node answers to a command, by its beginning. */
+type Node = Readonly<Record<string, string>>
+
+async function redisSays(nodes: Readonly<Record<string, Node>>, point: string): Promise<string> {
+  const patient: Patient = {
+    ...well,
+    nodes: () => Promise.resolve(Object.keys(nodes).filter((name) => name !== 'redis')),
+    redis(command, node = 'redis') {
+      const answers = nodes[node] ?? {}
+      const known = Object.keys(answers).find((each) => command.join(' ').startsWith(each))
+      return Promise.resolve(known === undefined ? '+OK' : answers[known]!)
+    },
+  }
+  const said = await redisPoints(patient)[point]!()
+  return said === 'not here' ? said : `${said.ok ? 'ok' : 'not ok'}: ${said.text}`
+}
+
+const config = (name: string, value: string): Node => ({ [`config get ${name}`]: `${name}\n${value}\n` })
+const node = {
+  ...config('maxmemory-policy', 'volatile-lru'),
+  ...config('maxmemory', String(2 ** 32)),
+  ...config('cluster-require-full-coverage', 'no'),
+  ...config('cluster-node-timeout', '5000'),
+  'cluster info': 'cluster_state:ok\r\n',
+  'cluster nodes': [
+    'a1 10.0.0.1:6379@16379 myself,master - 0 1 1 connected 0-8191',
+    'b1 10.0.0.2:6379@16379,host master - 0 1 2 connected 8192-16383 [5->-a1]',
+    'a2 10.0.0.3:6379@16379 slave a1 0 1 1 connected',
+    'b2 10.0.0.4:6379@16379 slave b1 0 1 2 connected',
+    'c1 10.0.0.5:6379@16379 master - 0 1 3 connected',
+    '',
+  ].join('\n'),
+} satisfies Node
+
+test('of a Redis Cluster each node is looked at, and one that is not as it must be is named with what to change', async () => {
+  const told = (point: string, more: Node = {}) => redisSays({ 'redis-1': node, 'redis-2': { ...more, ...node, ...more } }, point) // prettier-ignore
+  const [bound, policy, cover] = ['Redis maxmemory', 'Redis maxmemory-policy', 'While a part of Redis has no primary']
+  expect(await told(bound)).toBe('ok: 4.0 GB at each of 2 nodes')
+  expect(await told(bound, config('maxmemory', '0'))).toMatch(/^not ok: redis-2 has no bound: set maxmemory/)
+  expect(await told(policy)).toBe('ok: volatile-lru')
+  expect(await told(policy, config('maxmemory-policy', 'allkeys-lru'))).toMatch(
+    /^not ok: redis-2 has allkeys-lru, but must be volatile-lru/,
+  )
+  expect(await told(cover)).toMatch(/^ok: /)
+  expect(await told(cover, config('cluster-require-full-coverage', 'yes'))).toMatch(
+    /^not ok: redis-2 stops answering.* set cluster-require-full-coverage to no$/,
+  )
+  expect(await told(cover, config('cluster-node-timeout', '60000'))).toMatch(
+    /^not ok: redis-2 waits for 60 s .* set cluster-node-timeout to 5000$/,
+  )
+  expect(await redisSays({ redis: node }, cover)).toBe('not here')
+})
+
+test('a right or a pattern of keys that our user lacks in Redis is named', async () => {
+  const refusing = (...commands: string[]): Node => ({
+    ...Object.fromEntries(commands.map((each) => [`acl dryrun quicklink ${each}`, 'User quicklink has no permissions'])), // prettier-ignore
+    ...node,
+  })
+  const told = (nodes: Readonly<Record<string, Node>>) => redisSays(nodes, 'What QuickLink may do in Redis')
+  expect(await told({ redis: node })).toBe('ok: quicklink may do what it has to')
+  expect(await told({ redis: refusing('unlink ql:', 'scan') })).toMatch(
+    /^not ok: does not let quicklink unlink ql:v1:404:a, nor scan 0: give it .*quicklink\.acl$/,
+  )
+  // A single Redis is not asked for what only a cluster needs.
+  const older = refusing('cluster slots')
+  expect(await told({ redis: older })).toMatch(/^ok: /)
+  expect(await told({ 'redis-1': node, 'redis-2': older })).toMatch(
+    /^not ok: redis-2 does not let quicklink cluster slots: /,
+  )
+})
+
+test('a part of a cluster that nobody would take over, or that has no primary, is not ok', async () => {
+  const told = (more: Node) =>
+    redisSays({ 'redis-1': { ...node, ...more }, 'redis-2': node }, 'Each part of Redis has a replica')
+  expect(await told({})).toBe('ok: each of 2')
+  expect(await told({ 'cluster nodes': node['cluster nodes'].replace('slave b1', 'slave,fail b1') })).toBe(
+    'not ok: nobody takes the place of 10.0.0.2:6379',
+  )
+  expect(await told({ 'cluster info': 'cluster_state:fail\r\n' })).toMatch(/^not ok: a part has no primary/)
 })

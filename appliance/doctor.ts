@@ -1,67 +1,10 @@
 // `make doctor`: what has to be true before and in production, asked of the running appliance itself. One line each, with
-// the reason; the exit code says whether all are true. Long because every point stands here.
+// the reason; the exit code says whether all are true.
 import type { Say } from '../embedded/paths.ts'
 import { howToBeTold } from '../embedded/receiver.ts'
-import { type Alertmanager, whoHears } from './test-alert.ts'
-
-/** The ways to ask, which differ with the mode. Each may throw: then its point is not ok, and the error is the reason. */
-export interface Patient {
-  /** A page of the ops port. */
-  ops(path: string): Promise<string>
-  /** Asks for these codes, from the machine that QuickLink runs on: its own addresses are not held to a limit of 404s. */
-  visit(codes: readonly string[]): Promise<void>
-  /** One command; undefined: there is no Redis. */
-  readonly redis: ((command: readonly string[]) => Promise<string>) | undefined
-  /** One statement, asked of Postgres as its operator: the first value of its answer. */
-  postgres(statement: string): Promise<string>
-  /** What the server really runs with; `trustProxy` as it was written. */
-  settings(): Promise<Readonly<Record<string, unknown>>>
-  /** Of Prometheus' API; undefined: there is no Prometheus. */
-  readonly prometheus: ((path: string) => Promise<string>) | undefined
-  /** Undefined: it does not run. */
-  readonly alertmanager: Alertmanager | undefined
-  /** Where what must not be reached from outside can be reached; empty: nowhere. */
-  exposed(): Promise<string[]>
-  /** Where the public port can be reached from other machines; empty: nowhere. */
-  open(): Promise<string[]>
-  /** Files with secrets that others may read, and secrets where everybody can see them. */
-  leaks(): Promise<string[]>
-  /** What only this mode has. */
-  readonly more: Points
-}
-
-interface Finding {
-  readonly ok: boolean
-  readonly text: string
-}
-
-/** Each by its name. */
-type Answer = Finding | 'not here'
-export type Points = Readonly<Record<string, () => Answer | Promise<Answer>>>
-
-export const finding = (ok: boolean, text: string): Finding => ({ ok, text })
-
-/** Well when nothing was found that should not be. */
-export const nothingFound = (found: readonly string[], well: string, bad = ''): Finding =>
-  finding(found.length === 0, found.length === 0 ? well : bad + found.join(', '))
-
-/** The value under a name in the answer of CONFIG GET, in redis-cli's or the protocol's form. */
-const configValue = (answer: string): string => answer.trim().split(/\r?\n/).at(-1)?.trim() ?? ''
-
-const gigabytes = (bytes: number): string => `${(bytes / 2 ** 30).toFixed(1)} GB`
-
-const redisPoints = (redis: NonNullable<Patient['redis']>): Points => ({
-  async 'Redis maxmemory'() {
-    const bytes = Number(configValue(await redis(['config', 'get', 'maxmemory'])))
-    if (!(bytes > 0)) return finding(false, 'has no bound: set maxmemory (REDIS_MAXMEMORY), 4gb or more')
-    return finding(true, `${gigabytes(bytes)}${bytes < 4 * 2 ** 30 ? ' (4 GB or more is recommended)' : ''}`)
-  },
-  async 'Redis maxmemory-policy'() {
-    const policy = configValue(await redis(['config', 'get', 'maxmemory-policy']))
-    const advice = ', but must be volatile-lru: `config set maxmemory-policy volatile-lru`, or restart Redis'
-    return finding(policy === 'volatile-lru', policy + (policy === 'volatile-lru' ? '' : advice))
-  },
-})
+import { redisPoints } from './doctor-redis.ts'
+import { finding, nothingFound, type Patient, type Points } from './patient.ts'
+import { whoHears } from './test-alert.ts'
 
 const proofMs = 5000
 const domainsAtOnce = 20
@@ -98,40 +41,6 @@ async function strayOf(base: string, proof: string): Promise<string | undefined>
   } catch (error) {
     const { message, cause } = error as Error
     return `does not answer (${cause instanceof Error ? cause.message : message})`
-  }
-}
-
-/** Absent codes, asked for at the same moment: what Redis then holds shows negative cache and jitter at work. */
-function cachePoints({ visit, settings }: Patient, redis: NonNullable<Patient['redis']>): Points {
-  const lives = async (): Promise<number[]> => {
-    const codes = Array.from({ length: 8 }, () => Math.random().toString(36).slice(2, 9).padEnd(7, 'x'))
-    await visit(codes)
-    // The answer does not wait for the cache.
-    await new Promise((resolve) => setTimeout(resolve, 500))
-    const answers = await Promise.all(codes.map((code) => redis(['pttl', `ql:v1:404:${code}`])))
-    return answers.map((answer) => Number(/-?\d+/.exec(answer)?.[0])).filter((ms) => ms > 0)
-  }
-  // A moment in which Redis is not trusted, as on a busy machine, is none of the caches': it is over in a second.
-  const bestOf = async (looks: number): Promise<number[]> => {
-    const found = await lives()
-    return found.length >= 4 || looks === 1 ? found : bestOf(looks - 1)
-  }
-  let sampled: Promise<number[]> | undefined
-  const sample = (): Promise<number[]> => (sampled ??= bestOf(4))
-  return {
-    async 'Negative cache'() {
-      const { length } = await sample()
-      return finding(length >= 4, `${length} of 8 absent codes were remembered in Redis after one visit`)
-    },
-    async 'Jitter of lifetimes'() {
-      const found = await sample()
-      const { ttlJitter, notFoundTtlS } = await settings()
-      const spreadS = (Math.max(...found) - Math.min(...found)) / 1000
-      if (!(Number(ttlJitter) > 0)) return finding(false, 'TTL_JITTER is 0: keys made together end together')
-      if (found.length < 4) return finding(false, 'too few keys to compare: see the negative cache')
-      const text = `${found.length} keys of one moment, ${Number(notFoundTtlS)} s ±${Number(ttlJitter) * 100} %, end ${spreadS.toFixed(1)} s apart`
-      return finding(spreadS > Number(notFoundTtlS) * Number(ttlJitter) * 0.1, text)
-    },
   }
 }
 
@@ -278,24 +187,15 @@ const serverPoints = ({ ops, settings, redis, prometheus, alertmanager, exposed,
   'Secrets stay secret': async () => nothingFound(await leaks(), 'in files that only their users read'),
 })
 
-const absentRedis: Points = {
-  Redis: () =>
-    Promise.resolve(
-      finding(false, 'the Redis tier is off: install redis-server 7.0 or valkey-server 8, then make down, make up'),
-    ),
-}
-
 export async function examine(patient: Patient, say: Say): Promise<void> {
-  const { redis, more } = patient
   const points: Points = {
-    ...(redis ? redisPoints(redis) : absentRedis),
+    ...redisPoints(patient),
     ...serverPoints(patient),
     ...durabilityPoints(patient),
     ...standbyPoints(patient),
     ...proxyPoints(patient),
     ...domainPoints(patient),
-    ...(redis ? cachePoints(patient, redis) : {}),
-    ...more,
+    ...patient.more,
   }
   const counts = { ok: 0, 'not ok': 0, '-': 0 }
   for (const [name, ask] of Object.entries(points)) {
