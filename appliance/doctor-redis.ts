@@ -64,7 +64,8 @@ function serverPoints({ redis, nodes, settings }: Patient & AskRedis): Points {
       return nothingFound(others, 'volatile-lru')
     },
     async 'What QuickLink may do in Redis'() {
-      const user = String((await settings())['redisUsername'] ?? 'quicklink')
+      const { redisUsername } = await settings()
+      const user = typeof redisUsername === 'string' ? redisUsername : 'quicklink'
       const lacking = await ofEach(async (node) => {
         const refused: string[] = []
         for (const command of node === undefined ? needed : [...needed, ...neededInCluster]) {

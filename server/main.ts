@@ -63,7 +63,7 @@ async function primary(config: Config, { log, takeDropped, alone, write }: OpenL
     metrics,
     workerFile: import.meta.filename,
     boot: bootAndWatch,
-    probes: { postgres: () => postgres.query('select 1'), redis: redisProbe(config) },
+    probes: { postgres: () => postgres.query('select 1'), redis: redisProbe(config, trouble.warn) },
   })
 }
 

@@ -4,8 +4,13 @@ import type { ClusterServer, RedisCluster } from '../../loadtest/faults/clusters
 import { startTestApp, type TestApp } from '../../testing/app.ts'
 import { apiOf } from '../../testing/http.ts'
 import { freshDatabase, startCluster, waitFor } from '../../testing/services.ts'
+import { loadConfig } from '../config.ts'
 import type { Code } from '../link.ts'
 import { keysIn } from '../redis-keys.ts'
+import { Breaker } from './breaker.ts'
+import { lacksOf } from './cluster-needs.ts'
+import { openCluster } from './cluster.ts'
+import { nodeTarget, openRedis } from './redis.ts'
 import { partitionOf, slotOf, tagsFor } from './slots.ts'
 
 const partitions = 16
@@ -56,6 +61,46 @@ describe('on a Redis Cluster', () => {
     const before = await apps[1].metric('quicklink_lookups_total', { source: 'redis' })
     await askAll()
     expect((await apps[1].metric('quicklink_lookups_total', { source: 'redis' })) - before).toBeGreaterThan(50)
+  })
+
+  it('what it lacks, and what our user may not, is said with what to change', async () => {
+    const [node] = cluster.nodes as [ClusterServer]
+    const settings = { 'maxmemory-policy': 'allkeys-lru', 'cluster-require-full-coverage': 'yes', 'cluster-node-timeout': '20000' } // prettier-ignore
+    const before: string[] = []
+    for (const [name, value] of Object.entries(settings)) {
+      before.push(`CONFIG SET ${name} ${(await cluster.tell(node, `CONFIG GET ${name}`)).split('\r\n').at(-1)}`)
+      await cluster.tell(node, `CONFIG SET ${name} ${value}`)
+    }
+    await cluster.tell(node, 'ACL SETUSER poor on >pw ~ql:* &ql:* +@all -cluster -config')
+    const lacksAs = async (user: object): Promise<string[]> => {
+      const config = loadConfig({ DATABASE_URL: 'postgres://nobody@127.0.0.1/none', ...cluster.env, ...user })
+      const ignore = (): void => undefined
+      const met: Promise<string[]>[] = []
+      const { close } = openCluster({
+        seeds: [`127.0.0.1:${node.server.port}`],
+        tags,
+        open: (address) => ({
+          redis: openRedis(nodeTarget(config, address), { onError: ignore, onCommand: ignore }),
+          breaker: new Breaker({ failures: 5, windowMs: 1000, openMs: 1000 }),
+        }),
+        onMet: (redis) => void met.push(lacksOf(redis)),
+      })
+      await waitFor(() => met.length > 0, patience)
+      const lacks = await met[0]!
+      close()
+      return lacks
+    }
+    expect(await lacksAs({ REDIS_USERNAME: '' })).toEqual([
+      expect.stringMatching(/^maxmemory-policy is allkeys-lru .* must be volatile-lru$/),
+      expect.stringMatching(/cluster-require-full-coverage to no$/),
+      expect.stringMatching(/after 20 s: set cluster-node-timeout to 5000$/),
+    ])
+    expect(await lacksAs({ REDIS_USERNAME: 'poor', REDIS_PASSWORD: 'pw' })).toEqual([
+      expect.stringMatching(/may not ask which nodes there are: give it \+cluster\|slots/),
+      expect.stringMatching(/may not read our keys: give it ~ql:\*, ~links:\*/),
+      expect.stringMatching(/^maxmemory-policy is allkeys-lru/),
+    ])
+    for (const command of before) await cluster.tell(node, command)
   })
 
   it('hits, quotas and rates are counted in the partition of their link or tenant', async () => {
@@ -142,5 +187,10 @@ describe('on a Redis Cluster', () => {
     await looking
     expect(await cluster.ownerOf(slotOfPartition(partitionOfCode(code)))).toBe(replica)
     for (const app of apps) expect(await leadsTo(app, code)).toBe(404)
+    // Its breaker was open, and went with it.
+    for (const app of apps) {
+      expect(await app.metric('quicklink_breaker_transitions_total', { dependency: 'redis', to: 'open' })).toBeGreaterThan(0) // prettier-ignore
+      expect(await app.metric('quicklink_breaker_state', { dependency: 'redis', state: 'open' })).toBe(0)
+    }
   })
 })

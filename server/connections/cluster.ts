@@ -25,13 +25,16 @@ interface ClusterDeps {
   /** A tag for each partition. */
   readonly tags: readonly string[]
   readonly open: (address: string) => ClusterNode
+  /** Each node, once it is connected. */
+  readonly onMet?: ((redis: RedisConnection, address: string) => void) | undefined
 }
 
 export type Cluster = ReturnType<typeof openCluster>
 
 // Long because what a partition asks is decided by what the map says.
-export function openCluster({ seeds, tags, open }: ClusterDeps) {
+export function openCluster({ seeds, tags, open, onMet }: ClusterDeps) {
   const nodes = new Map<string, ClusterNode>()
+  const met = new WeakSet<ClusterNode>()
   const slots = tags.map(slotOf)
   /** By partition; and how often it was another one, or answered that it is. */
   const owners = tags.map((): ClusterNode | undefined => undefined)
@@ -76,6 +79,10 @@ export function openCluster({ seeds, tags, open }: ClusterDeps) {
     isDue = false
     lookedMs = performance.now()
     const asked = [...nodes].filter(([, { redis }]) => redis.ready)
+    for (const [address, node] of asked) {
+      if (!met.has(node)) onMet?.(node.redis, address)
+      met.add(node)
+    }
     // Where none of them answers, one that is a replica until now may be the one to ask.
     if (asked.length === 0) for (const address of addresses) nodeAt(address)
     const answers = asked.map(([address, { redis }]) =>

@@ -3,6 +3,7 @@ import { hasRedis, type Config, type HostPort } from '../config.ts'
 import type { Ground } from '../ground.ts'
 import { Breaker, type BreakerState } from './breaker.ts'
 import { Unverified } from './certificates.ts'
+import { lacksOf } from './cluster-needs.ts'
 import { openCluster, type Cluster } from './cluster.ts'
 import { openDatabases } from './databases.ts'
 import { Partitions } from './partitions.ts'
@@ -89,11 +90,18 @@ function connectRedis(ground: Ground): SharedRedis | undefined {
   return { partitions, nodes, breaker: () => breaker.state, publish: redis.publish, subscribe: redis.subscribe }
 }
 
-/** Whether all of it answers, over connections of its own; undefined: there is none. */
-export function redisProbe(config: Config): (() => Promise<unknown>) | undefined {
+/** Whether all of it answers, over connections of its own; undefined: there is none. `onLack`: a cluster is not as it must be. */
+export function redisProbe(
+  config: Config,
+  onLack: (details: { readonly node: string }, sentence: string) => void,
+): (() => Promise<unknown>) | undefined {
   const ignore = (): void => undefined
   const hooks = { onError: ignore, onCommand: ignore }
-  if (config.redisCluster) return clusterOf(config, config.redisCluster, hooks, ignore).ping
+  const look = async (redis: RedisConnection, node: string): Promise<void> => {
+    for (const sentence of await lacksOf(redis)) onLack({ node }, sentence)
+  }
+  if (config.redisCluster)
+    return clusterOf(config, config.redisCluster, hooks, ignore, (redis, node) => void look(redis, node)).ping
   return hasRedis(config) ? openRedis(config, hooks).ping : undefined
 }
 
@@ -102,6 +110,7 @@ const clusterOf = (
   seeds: readonly HostPort[],
   hooks: RedisHooks,
   onState: (state: BreakerState, node: string) => void,
+  onMet?: (redis: RedisConnection, node: string) => void,
 ): Cluster =>
   openCluster({
     seeds: seeds.map(({ host, port }) => `${host}:${port}`),
@@ -110,6 +119,7 @@ const clusterOf = (
       redis: openRedis(nodeTarget(config, address), hooks),
       breaker: makeBreaker(config, config.breakerOpenMs, (state) => onState(state, address)),
     }),
+    onMet,
   })
 
 const worstFirst = ['open', 'half_open', 'closed'] as const

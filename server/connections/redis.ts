@@ -229,6 +229,11 @@ export function openRedis(target: RedisTarget, hooks: RedisHooks) {
       const [slots, info] = await Promise.all([ask('SLOTS'), ask('INFO')])
       return { slots, info: String(info) }
     },
+    /** Of its configuration, where our user may ask. */
+    configured: async (name: string): Promise<string | undefined> => {
+      const [, value] = await timed('other', client.config('GET', name))
+      return value
+    },
     ping: (): Promise<unknown> => timed('ping', client.ping()),
     /** EVALSHA, re-loaded when Redis does not know it (it was restarted). */
     script(name: string, lua: string): Script {
