@@ -14,12 +14,14 @@ export const clusterReshard: Drill = {
   notInDocker: 'the compose file has one Redis and no cluster',
   load: { rate: 300, groups: [hot, warm, doomed] },
   fault: {
-    what: 'a slot migrates, and some of its keys are at the other node',
+    what: 'a slot migrates, some of its keys are at the other node, and links are disabled',
     async inject(context) {
       const { nodes, ownerOf, beginMove } = clusterOf(context)
       const owner = await ownerOf(slotIn(context))
       // The first three are the primaries.
       await beginMove(slotIn(context), owner === nodes[0] ? nodes[1]! : nodes[0]!)
+      // What cannot be written to half a slot keeps it from being trusted.
+      await disableDoomed(context)
     },
     landed: {
       what: 'its owner says where to it migrates',
@@ -27,7 +29,6 @@ export const clusterReshard: Drill = {
     },
     seconds: 8,
   },
-  meanwhile: disableDoomed,
   during: [
     {
       what: 'partitions that are not trusted while it moves',
