@@ -5,6 +5,8 @@
 //        │                ▼                                                    │
 //        └── drop the cursor, unlink everything, set a cursor ◀────────────────┴─▶ begin again
 //
+// How nothing will be unlinked any more is in docs/decisions/0052-failover.md.
+//
 // What became visible since is usually in what the pass has just heard; where that begins too late (this Redis is new here,
 // or came back as it was before), Postgres is asked for this Redis alone.
 // There is no leader and no lock: all processes do it side by side, and the first one to move the cursor has done the
