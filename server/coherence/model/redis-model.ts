@@ -15,8 +15,6 @@ export interface Flaws {
   readonly unmarked?: boolean
   /** Links of two domains have one key, where they have one name. */
   readonly keyBySlug?: boolean
-  /** While a slot moves, what is there of it is taken for all of it. */
-  readonly halfIsWhole?: boolean
 }
 
 export interface Keys {
@@ -82,37 +80,6 @@ export class RedisServer {
   /** Swallows everything: nothing arrives and nothing is answered. */
   hole = false
   up = true
-  /** Of a cluster: its slot is half there, or all of it. */
-  leaving: { readonly to: RedisServer; readonly isOver: boolean } | undefined
-
-  /** About half of its keys go, or what is left. */
-  move(to: RedisServer, random: () => number, isOver: boolean): void {
-    const goes = (): boolean => isOver || random() < 0.5
-    if (!isOver) to.flush()
-    for (const [code, known] of this.keys.links) {
-      if (!goes()) continue
-      to.keys.links.set(code, known)
-      this.keys.links.delete(code)
-    }
-    for (const code of this.keys.hints) {
-      if (!goes()) continue
-      to.keys.hints.add(code)
-      this.keys.hints.delete(code)
-    }
-    if (this.keys.cursor !== null && goes()) {
-      to.keys.cursor = this.keys.cursor
-      this.keys.cursor = null
-    }
-    this.leaving = { to, isOver }
-    to.leaving = undefined
-  }
-
-  /** As a node answers who names these keys: of a code there are two, of which one is never there. */
-  isElsewhere(codes: readonly Code[], flaws: Flaws): boolean {
-    if (this.leaving === undefined) return false
-    if (this.leaving.isOver) return true
-    return this.keys.cursor === null || (codes.length > 0 && !flaws.halfIsWhole)
-  }
 
   snapshot(): Keys {
     return copyOf(this.keys)
@@ -158,7 +125,7 @@ export class RedisClient implements SharedCache {
   }
 
   async read(codes: readonly Code[]): Promise<(Read | undefined)[]> {
-    const [cursor, held] = await this.#send(codes, ({ cursor, links, hints }) => {
+    const [cursor, held] = await this.#send(({ cursor, links, hints }) => {
       const each = codes.map((named): Read | undefined => {
         const code = keyOf(named, this.#flaws)
         const held = links.get(code)
@@ -175,7 +142,7 @@ export class RedisClient implements SharedCache {
   }
 
   async readCursor(): Promise<string | null> {
-    return (this.cursor = await this.#send([], ({ cursor }) => cursor))
+    return (this.cursor = await this.#send(({ cursor }) => cursor))
   }
 
   put(entry: Entry, asOf: string): Promise<'written' | 'moved'> {
@@ -193,14 +160,14 @@ export class RedisClient implements SharedCache {
   }
 
   async dropCursor(held: string): Promise<void> {
-    await this.#send([], (keys) => {
+    await this.#send((keys) => {
       if (keys.cursor === held) keys.cursor = null
     })
   }
 
   async wipe(): Promise<void> {
-    await this.#send('any', (keys) => keys.links.clear())
-    await this.#send('any', (keys) => keys.hints.clear())
+    await this.#send((keys) => keys.links.clear())
+    await this.#send((keys) => keys.hints.clear())
   }
 
   prolong(): Promise<void> {
@@ -220,12 +187,11 @@ export class RedisClient implements SharedCache {
       return outcome
     }
     // Nobody waits for a reader's copy: many of them are late.
-    const codes = [...entries.map(({ code }) => code), ...forget]
-    return this.#send(codes, write, how === 'put' ? 0.3 : 0.02)
+    return this.#send(write, how === 'put' ? 0.3 : 0.02)
   }
 
   /** There, done in one step, and back. In a hole the command waits in some buffer, and may yet arrive. */
-  async #send<T>(touched: readonly Code[] | 'any', command: (keys: Keys) => T, tail = 0.02): Promise<T> {
+  async #send<T>(command: (keys: Keys) => T, tail = 0.02): Promise<T> {
     const { connection } = this
     const { server } = this
     // Both change while this waits.
@@ -239,22 +205,10 @@ export class RedisClient implements SharedCache {
       await this.#time.sleep(40)
     }
     if ((late || !up() || connection !== this.connection) && this.#time.random() < 0.5) throw new Error('lost')
-    if (touched !== 'any' && server.isElsewhere(touched, this.#flaws)) {
-      this.#redirected(server)
-      throw new Error('MOVED')
-    }
     const result = command(server.keys)
     await this.#time.sleep(this.#latencyMs(tail))
     if (late || !up() || hole() || connection !== this.connection) throw new Error('the reply was lost')
     return result
-  }
-
-  /** As connections/cluster.ts has it: it is another connection, and another node as soon as a map says so. */
-  #redirected(server: RedisServer): void {
-    if (this.server === server) this.connection++
-    this.#time.at(this.#time.nowMs + 100 * this.#time.random(), () => {
-      if (this.server === server && server.leaving?.isOver) this.reconnect(server.leaving.to)
-    })
   }
 
   #latencyMs(tail: number): number {
