@@ -150,7 +150,7 @@ function refuseOtherMajor(dataDir: string): void {
   )
 }
 
-export const makeDatabase = (adminUrl: string, password: string): Promise<void> =>
+const makeDatabase = (adminUrl: string, password: string): Promise<void> =>
   withSql(adminUrl, async (admin) => {
     // The password is of our own making: nothing in it needs quoting.
     const [role] = await admin.query("select 1 from pg_roles where rolname = 'quicklink'")

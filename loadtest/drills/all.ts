@@ -8,8 +8,6 @@ import { hotKey } from './hot-key.ts'
 import { logFull } from './log-full.ts'
 import { logUnread } from './log-unread.ts'
 import { namesHang } from './names-hang.ts'
-import { postgresFailover } from './postgres-failover.ts'
-import { postgresFailoverAsync } from './postgres-failover-async.ts'
 import { postgresFull } from './postgres-full.ts'
 import { postgresPartition } from './postgres-partition.ts'
 import { postgresRefused } from './postgres-refused.ts'
@@ -42,8 +40,6 @@ export const drills: readonly Drill[] = [
   postgresPartition,
   postgresFull,
   replicaFrozen,
-  postgresFailover,
-  postgresFailoverAsync,
   wrongData,
   hotKey,
   stampede,

@@ -80,22 +80,6 @@ export const broken: readonly Broken[] = [
     named: /^answers that led to a wrong place/,
   },
   {
-    drill: 'postgres-failover',
-    how: 'the standby is not asked while the primary is away',
-    patch: {
-      file: 'redirect/tier3-standby.ts',
-      from: "return state.isUp ? (await ask(code)).known : 'unknown'",
-      to: "return 'unknown'",
-    },
-    named: /^redirects of links that no cache knows|^answers outside the promised ones/,
-  },
-  {
-    drill: 'postgres-failover-async',
-    how: 'the counter of codes goes on where the new leader knows it',
-    patch: { file: 'links/adopt.ts', from: 'highestCounter, limits.counterRestoreMargin', to: 'highestCounter, 0' },
-    named: /^codes that were given to two links/,
-  },
-  {
     drill: 'wrong-data',
     how: 'checker off',
     patch: { file: 'coherence/checker.ts', from: 'deps.onStale(code, ...found)', to: 'return' },

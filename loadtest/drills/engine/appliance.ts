@@ -8,7 +8,6 @@ import { waitFor } from '../../../embedded/wait.ts'
 import type { Clock } from '../../faults/clock.ts'
 import type { RedisCluster } from '../../faults/clusters.ts'
 import type { Names } from '../../faults/names.ts'
-import type { PatroniGroup, Standby } from '../../faults/patroni.ts'
 import type { Proxies } from '../../faults/proxies.ts'
 import type { SentinelGroup } from '../../faults/sentinels.ts'
 import type { Services } from '../../faults/services.ts'
@@ -28,8 +27,6 @@ export interface Settings {
   readonly sentinels?: boolean
   /** Redis is a cluster: three primaries with a replica each. */
   readonly cluster?: boolean
-  /** Postgres is a leader with a standby, and Patroni watches them. */
-  readonly patroni?: Standby
   /** It has a disk of its own, which can be full: the spool of clicks, the log, or all of Postgres. */
   readonly smallDisk?: 'spool' | 'log' | 'postgres'
   /** Its log goes to a program that reads it, by a pipe. */
@@ -80,7 +77,6 @@ interface Access {
   readonly cluster?: RedisCluster | undefined
   /** By its operator, past everything. */
   readonly standby?: { readonly sql: Postgres } | undefined
-  readonly patroni?: PatroniGroup | undefined
   readonly proxies: Proxies<Dependency>
   /** Past the proxies. */
   readonly ports: Readonly<Record<Dependency, number>>

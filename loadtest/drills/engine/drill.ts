@@ -3,7 +3,6 @@ import type { Bounds } from '../../report/report.ts'
 import { until } from '../../../embedded/wait.ts'
 import { noClock } from '../../faults/clock.ts'
 import { noNames } from '../../faults/names.ts'
-import { noPatroni } from '../../faults/patroni.ts'
 import { noSmallDisk } from '../../faults/small-disk.ts'
 import type { Appliance, Settings } from './appliance.ts'
 import type { Load, LoadGroup } from './load.ts'
@@ -176,14 +175,8 @@ export function obstacle(
 
 /** What this machine would need for it, and has not. */
 function lackOf({ settings = {} }: Drill): string | undefined {
-  const { smallDisk, names, clock, patroni } = settings
-  return (
-    (smallDisk && noSmallDisk()) ||
-    (names && noNames()) ||
-    (clock && noClock()) ||
-    (patroni && noPatroni()) ||
-    undefined
-  )
+  const { smallDisk, names, clock } = settings
+  return (smallDisk && noSmallDisk()) || (names && noNames()) || (clock && noClock()) || undefined
 }
 
 /** Ends a drill early, without a verdict about QuickLink. */

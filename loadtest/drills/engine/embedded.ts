@@ -15,7 +15,6 @@ import { ask } from '../../../embedded/ask.ts'
 import { makeClock } from '../../faults/clock.ts'
 import { startRedisCluster } from '../../faults/clusters.ts'
 import { startNames, withNames, type Names } from '../../faults/names.ts'
-import { startPatroniGroup } from '../../faults/patroni.ts'
 import { startProxies, proxiesFile } from '../../faults/proxies.ts'
 import { startSentinelGroup } from '../../faults/sentinels.ts'
 import { embeddedServices } from '../../faults/services.ts'
@@ -28,7 +27,7 @@ export async function startEmbedded(cleanup: Cleanup, settings: Settings): Promi
   // Before anything is written there.
   const disk = settings.smallDisk && mountedFor(cleanup, settings.smallDisk)
   const [postgres, { redis, sentinels, cluster }] = await Promise.all([
-    startSomePostgres(cleanup, settings),
+    startPostgres(places, workers, silent),
     startSomeRedis(cleanup, settings),
   ])
   const local = (url: string): { host: string; port: number } => ({
@@ -43,11 +42,9 @@ export async function startEmbedded(cleanup: Cleanup, settings: Settings): Promi
     Object.assign(new URL(url), { port: proxies.ports[name], ...(names && { hostname: `${name}.drill.test` }) }).href
   const clock = settings.clock ? makeClock(dir) : undefined
   const standby = settings.standby ? await startSomeStandby(cleanup, postgres.url) : undefined
-  const { patroni } = postgres
-  const readUrl = standby?.url ?? patroni?.readUrl
   const own = {
     DATABASE_URL: through(postgres.url, 'postgres'),
-    ...(readUrl && { DATABASE_READ_URL: readUrl }),
+    ...(standby && { DATABASE_READ_URL: standby.url }),
     ...(sentinels?.env ?? cluster?.env ?? { REDIS_URL: through(redis.url, 'redis') }),
     OWNER_KEY: ownerKey,
     ...(settings.smallDisk === 'log' && disk && { LOG_FILE: join(disk.dir, 'quicklink.log') }),
@@ -59,7 +56,7 @@ export async function startEmbedded(cleanup: Cleanup, settings: Settings): Promi
   const { port, password } = new URL(redis.operatorUrl)
   const access = {
     mode: 'embedded: PostgreSQL and Redis as processes, two workers, fault proxies before both',
-    ...{ url, opsUrl, proxies, workers, primary, disk, logReader, names, clock, sentinels, cluster, standby, patroni },
+    ...{ url, opsUrl, proxies, workers, primary, disk, logReader, names, clock, sentinels, cluster, standby },
     ports: { redis: local(redis.url).port, postgres: local(postgres.url).port },
     sql: openSql(postgres.url),
     services: embeddedServices(places),
@@ -73,7 +70,6 @@ export async function startEmbedded(cleanup: Cleanup, settings: Settings): Promi
       await sentinels?.close()
       await cluster?.close()
       await standby?.close()
-      await patroni?.close()
     },
   }
   return applianceAt(access, ownerKey)
@@ -123,12 +119,6 @@ async function startSomeStandby({ dir, places, add }: Cleanup, primaryUrl: strin
       await standby.kill()
     },
   }
-}
-
-async function startSomePostgres({ dir, places, add }: Cleanup, { patroni: standby }: Settings) {
-  if (standby === undefined) return { ...(await startPostgres(places, workers, silent)), patroni: undefined }
-  const patroni = await startPatroniGroup(join(dir, 'patroni'), standby, (pid, word) => add({ pid, word }))
-  return { url: patroni.url, patroni }
 }
 
 async function startSomeRedis(cleanup: Cleanup, settings: Settings) {
