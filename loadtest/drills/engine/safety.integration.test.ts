@@ -39,7 +39,7 @@ function startDrill(): Runner {
 /** In the middle of its fault, with the pids of what it has started. */
 async function inMidFault(): Promise<Runner & { pids: number[] }> {
   const runner = startDrill()
-  await waitFor(() => runner.text().includes('Fault:'), { deadlineMs: 60_000, everyMs: 50 })
+  await waitFor(() => runner.text().includes('Fault:'), { deadlineMs: 120_000, everyMs: 50 })
   const folder = readdirSync(dir).find((name) => name.startsWith('quicklink-drill-') && !name.endsWith('.lock')) as string
   const started = JSON.parse(readFileSync(join(dir, folder, 'started.json'), 'utf8')) as { pid: number }[]
   const pids = [...started.map(({ pid }) => pid), postgresDaemon(placesOf(join(dir, folder))).pid() ?? 0]
@@ -50,7 +50,7 @@ async function inMidFault(): Promise<Runner & { pids: number[] }> {
 const allGone = (pids: readonly number[]): boolean =>
   pids.every((pid) => commandLine(pid) === '') && readdirSync(dir).length === 0
 
-test('kill -9 of the runner: the dead man takes down its QuickLink and releases the lock', { timeout: 150_000 }, async () => {
+test('kill -9 of the runner: the dead man takes down its QuickLink and releases the lock', { timeout: 240_000 }, async () => {
   const { child, ended, pids } = await inMidFault()
   const second = startDrill()
   expect(await second.ended).toBe(2)
@@ -60,7 +60,7 @@ test('kill -9 of the runner: the dead man takes down its QuickLink and releases 
   await waitFor(() => allGone(pids), { deadlineMs: 10_000 })
 }) // prettier-ignore
 
-test('Ctrl-C: everything is undone within 2 s', { timeout: 150_000 }, async () => {
+test('Ctrl-C: everything is undone within 2 s', { timeout: 240_000 }, async () => {
   const { child, ended, pids } = await inMidFault()
   const beganMs = performance.now()
   child.kill('SIGINT')
@@ -69,7 +69,7 @@ test('Ctrl-C: everything is undone within 2 s', { timeout: 150_000 }, async () =
   await waitFor(() => allGone(pids), { deadlineMs: 1000 })
 })
 
-test('a reader who leaves, as of `make drill | head`: the same as Ctrl-C', { timeout: 150_000 }, async () => {
+test('a reader who leaves, as of `make drill | head`: the same as Ctrl-C', { timeout: 240_000 }, async () => {
   const { child, ended, pids } = await inMidFault()
   // What it says next finds nobody.
   child.stdout?.destroy()
@@ -77,7 +77,7 @@ test('a reader who leaves, as of `make drill | head`: the same as Ctrl-C', { tim
   await waitFor(() => allGone(pids), { deadlineMs: 1000 })
 })
 
-test('a fault that does not land is inconclusive, whatever else was seen', { timeout: 150_000 }, async () => {
+test('a fault that does not land is inconclusive, whatever else was seen', { timeout: 240_000 }, async () => {
   const fault = { ...redisRefused.fault, inject: () => Promise.resolve() }
   const options = { short: true, mode: 'embedded' as const, sources: projectDir, say: () => undefined }
   const drill = async () => reportOf(await runDrill({ ...redisRefused, fault }, options), undefined)
