@@ -6,12 +6,13 @@ import { Partitions } from '../../connections/partitions.ts'
 import type { Code } from '../../link.ts'
 import { createResolver, type Resolver } from '../../redirect/resolve.ts'
 import { copyOf, createTier1, type Tier1 } from '../../redirect/tier1-local.ts'
-import { createTier2, noTier2 } from '../../redirect/tier2-redis.ts'
+import { createTier2, inParts, noTier2, type Tier2 } from '../../redirect/tier2-redis.ts'
 import { createTier3 } from '../../redirect/tier3-postgres.ts'
 import { createNearTier, type NearTier } from '../../redirect/tier3-standby.ts'
 import { epochMs, type VirtualTime } from '../../../testing/virtual-time.ts'
 import { announceLocally, createAnnouncer, type Announcer } from '../announce.ts'
 import { createFreshener, type Freshener } from '../freshen.ts'
+import { createFresheners } from '../fresheners.ts'
 import { News } from '../news.ts'
 import { createPass } from '../pass.ts'
 import { startRelay, type Relay } from '../relay.ts'
@@ -71,8 +72,8 @@ export interface Flaws extends PostgresFlaws, RedisFlaws {
 }
 
 export interface Process {
-  /** One of them has none. */
-  readonly redis: RedisClient | undefined
+  /** Of a cluster, one for each partition. One process has none. */
+  readonly redis: Partitions<RedisClient> | undefined
   readonly tier1: Tier1
   readonly resolver: Resolver
   readonly announcer: Announcer
@@ -136,14 +137,12 @@ class CarelessLanding extends Landing {
 }
 
 // Long because it puts a whole process together, with the place of each flaw.
-export function startProcess(index: number, server: RedisServer | undefined, surroundings: Surroundings): Process {
+export function startProcess(index: number, servers: readonly RedisServer[], surroundings: Surroundings): Process {
   const { time, flaws } = surroundings
   const nowMs = (): number => time.nowMs
   const nothing = (): void => undefined
-  const redis = server && new RedisClient(server, time, flaws, surroundings.onLowered)
   const vouching = new Vouching(800)
   const LandingKind = flaws.vouchBeforeLanding ? HastyLanding : flaws.vouchAnyCursor ? CarelessLanding : Landing
-  const landing = new LandingKind(vouching)
   const forGood = {
     get untilMs() {
       return vouching.passes > 0 ? Infinity : -Infinity
@@ -159,16 +158,22 @@ export function startProcess(index: number, server: RedisServer | undefined, sur
     nowMs,
   })
   spoil(tier1, flaws)
-  const trust = new Trust(800, nowMs)
-  if (flaws.blindTrust) {
-    const renew = trust.renew.bind(trust)
-    let passed = false
-    trust.renew = (...at) => {
-      passed = true
-      renew(...at)
+  const makePart = (server: RedisServer) => {
+    const redis = new RedisClient(server, time, flaws, surroundings.onLowered)
+    const trust = new Trust(800, nowMs)
+    if (flaws.blindTrust) {
+      const renew = trust.renew.bind(trust)
+      let passed = false
+      trust.renew = (...at) => {
+        passed = true
+        renew(...at)
+      }
+      trust.holds = () => passed
     }
-    trust.holds = () => passed
+    return { cache: redis, trust, landing: new LandingKind(vouching), breaker: breakerOf(3000) }
   }
+  const breakerOf = (openMs: number): Breaker => new Breaker({ failures: 5, windowMs: 10_000, openMs, nowMs })
+  const parts = servers.length > 0 ? new Partitions(servers.map(makePart)) : undefined
   const process = { postgresUp: true, passesUp: true, excusedUntilMs: -1, pushedOutMs: -1 }
   const reach = async (): Promise<void> => {
     await time.sleep(replyMs(time))
@@ -198,7 +203,8 @@ export function startProcess(index: number, server: RedisServer | undefined, sur
   const told = { onApplied: nothing, onGoneBack, nowMs, vouching, truth: passes }
   const prepare = onGoneBack
   const untold = { ...told, onWipe: nothing, onFailure: nothing, prepare }
-  const fresh = redis && createFreshener({ ...untold, cache: redis, trust, landing })
+  const fresh =
+    parts && createFresheners(parts, passes, (part, truth) => createFreshener({ ...untold, ...part, truth }))
   const tellAll: Freshener['tell'] = (answer) =>
     fresh?.tell(answer && { ...answer, since: { ...answer.since, snapshot: '1:1:' } })
   const local = {
@@ -209,20 +215,15 @@ export function startProcess(index: number, server: RedisServer | undefined, sur
   const freshener = fresh && (flaws.freshenAnyCursor ? { ...fresh, tell: tellAll } : fresh)
   const pass = createPass({ ...told, local, news, freshener, onDomains: () => Promise.resolve() })
   const relay = startRelay({ pass, intervalMs: 200, gapMs: 20, onFailure: nothing })
-  const breakerOf = (openMs: number): Breaker => new Breaker({ failures: 5, windowMs: 10_000, openMs, nowMs })
-  const breaker = breakerOf(3000)
-  const tier2 = redis
-    ? createTier2({
-        cache: redis,
-        trust,
-        landing,
-        breaker,
-        config: settings,
-        onFallback: nothing,
-        onAgeing: (code) => resolver.refresh(code),
-        nowMs: () => epochMs + time.nowMs,
-      })
-    : { ...noTier2 }
+  const tier2Of = (part: ReturnType<typeof makePart>): Tier2 =>
+    createTier2({
+      ...part,
+      config: settings,
+      onFallback: nothing,
+      onAgeing: (code) => resolver.refresh(code),
+      nowMs: () => epochMs + time.nowMs,
+    })
+  const tier2 = { ...(parts ? inParts(parts.map(tier2Of)) : noTier2) }
   if (flaws.lateCursor) {
     const fill = tier2.fill
     tier2.fill = (code, known) => fill(code, known, tier2.asOf(code))
@@ -243,7 +244,7 @@ export function startProcess(index: number, server: RedisServer | undefined, sur
       state: standby,
       news,
       vouching,
-      landingOf: () => redis && landing,
+      landingOf: (code) => parts?.of(code).landing,
       config: settings,
       nowMs,
       onBatch: nothing,
@@ -265,13 +266,14 @@ export function startProcess(index: number, server: RedisServer | undefined, sur
     onSaved: nothing,
   })
   const learning = { learn: tier1.learn, amend: tier1.amend, vouching }
-  const announcer = redis
+  const announcer = parts
     ? createAnnouncer({
         ...learning,
-        partitions: new Partitions([{ cache: redis, breaker }]),
+        partitions: parts,
         timeoutMs: 50,
         publish: (code) => {
-          if (redis.ready) surroundings.nudge(redis.server, code)
+          const { cache } = parts.of(code)
+          if (cache.ready) surroundings.nudge(cache.server, code)
           return Promise.resolve()
         },
         passSoon: relay.soon,
@@ -286,6 +288,7 @@ export function startProcess(index: number, server: RedisServer | undefined, sur
     announcer.announceAll = (entries, asOf) => announceAll(entries, { ...asOf, passes: vouching.passes })
   }
   if (flaws.manyAreNotTold) announcer.announceAll = () => Promise.resolve()
+  const redis = parts?.map(({ cache }) => cache)
   return Object.assign(process, { redis, tier1, resolver, announcer, relay, stop: () => standby?.stop() })
 }
 

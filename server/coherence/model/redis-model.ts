@@ -15,6 +15,8 @@ export interface Flaws {
   readonly unmarked?: boolean
   /** Links of two domains have one key, where they have one name. */
   readonly keyBySlug?: boolean
+  /** While a slot moves, what is there of it is taken for all of it. */
+  readonly halfIsWhole?: boolean
 }
 
 export interface Keys {
@@ -80,6 +82,50 @@ export class RedisServer {
   /** Swallows everything: nothing arrives and nothing is answered. */
   hole = false
   up = true
+  /** Of a cluster: who has its slot, where that is somebody else, and to whom it migrates. */
+  owner: RedisServer | undefined
+  leaving: RedisServer | undefined
+
+  /** About half of its keys go. Whoever imports a slot still says that it is elsewhere. */
+  beginMove(to: RedisServer, random: () => number): void {
+    to.flush()
+    to.owner = this
+    this.leaving = to
+    this.#give(to, () => random() < 0.5)
+  }
+
+  /** The rest goes, and then the slot. */
+  endMove(to: RedisServer): void {
+    this.#give(to, () => true)
+    this.leaving = to.owner = undefined
+    this.owner = to
+  }
+
+  #give(to: RedisServer, goes: () => boolean): void {
+    for (const [code, known] of this.keys.links) {
+      if (!goes()) continue
+      to.keys.links.set(code, known)
+      this.keys.links.delete(code)
+    }
+    for (const code of this.keys.hints) {
+      if (!goes()) continue
+      to.keys.hints.add(code)
+      this.keys.hints.delete(code)
+    }
+    if (this.keys.cursor !== null && goes()) {
+      to.keys.cursor = this.keys.cursor
+      this.keys.cursor = null
+    }
+  }
+
+  /**
+   * As a node answers who names the cursor and the keys of these codes: a slot that migrates is served only where all of them
+   * are, and of a code's two one is never there.
+   */
+  isElsewhere(codes: readonly Code[], flaws: Flaws): boolean {
+    if (this.owner !== undefined) return true
+    return this.leaving !== undefined && (this.keys.cursor === null || (codes.length > 0 && !flaws.halfIsWhole))
+  }
 
   snapshot(): Keys {
     return copyOf(this.keys)
@@ -125,7 +171,7 @@ export class RedisClient implements SharedCache {
   }
 
   async read(codes: readonly Code[]): Promise<(Read | undefined)[]> {
-    const [cursor, held] = await this.#send(({ cursor, links, hints }) => {
+    const [cursor, held] = await this.#send(codes, ({ cursor, links, hints }) => {
       const each = codes.map((named): Read | undefined => {
         const code = keyOf(named, this.#flaws)
         const held = links.get(code)
@@ -142,7 +188,7 @@ export class RedisClient implements SharedCache {
   }
 
   async readCursor(): Promise<string | null> {
-    return (this.cursor = await this.#send(({ cursor }) => cursor))
+    return (this.cursor = await this.#send([], ({ cursor }) => cursor))
   }
 
   put(entry: Entry, asOf: string): Promise<'written' | 'moved'> {
@@ -160,14 +206,14 @@ export class RedisClient implements SharedCache {
   }
 
   async dropCursor(held: string): Promise<void> {
-    await this.#send((keys) => {
+    await this.#send([], (keys) => {
       if (keys.cursor === held) keys.cursor = null
     })
   }
 
   async wipe(): Promise<void> {
-    await this.#send((keys) => keys.links.clear())
-    await this.#send((keys) => keys.hints.clear())
+    await this.#send('any', (keys) => keys.links.clear())
+    await this.#send('any', (keys) => keys.hints.clear())
   }
 
   prolong(): Promise<void> {
@@ -187,11 +233,12 @@ export class RedisClient implements SharedCache {
       return outcome
     }
     // Nobody waits for a reader's copy: many of them are late.
-    return this.#send(write, how === 'put' ? 0.3 : 0.02)
+    const codes = [...entries.map(({ code }) => code), ...forget]
+    return this.#send(codes, write, how === 'put' ? 0.3 : 0.02)
   }
 
   /** There, done in one step, and back. In a hole the command waits in some buffer, and may yet arrive. */
-  async #send<T>(command: (keys: Keys) => T, tail = 0.02): Promise<T> {
+  async #send<T>(touched: readonly Code[] | 'any', command: (keys: Keys) => T, tail = 0.02): Promise<T> {
     const { connection } = this
     const { server } = this
     // Both change while this waits.
@@ -205,10 +252,22 @@ export class RedisClient implements SharedCache {
       await this.#time.sleep(40)
     }
     if ((late || !up() || connection !== this.connection) && this.#time.random() < 0.5) throw new Error('lost')
+    if (touched !== 'any' && server.isElsewhere(touched, this.#flaws)) {
+      this.#redirected(server)
+      throw new Error('MOVED')
+    }
     const result = command(server.keys)
     await this.#time.sleep(this.#latencyMs(tail))
     if (late || !up() || hole() || connection !== this.connection) throw new Error('the reply was lost')
     return result
+  }
+
+  /** As connections/cluster.ts has it: it is another connection, and another node as soon as a map says so. */
+  #redirected(server: RedisServer): void {
+    if (this.server === server) this.connection++
+    this.#time.at(this.#time.nowMs + 100 * this.#time.random(), () => {
+      if (this.server === server && server.owner) this.reconnect(server.owner)
+    })
   }
 
   #latencyMs(tail: number): number {

@@ -1,7 +1,8 @@
 // Long because what happens to the world and who judges it are read together.
-// Three processes with two Redis servers, one without, one Postgres, and a script of what happens to them. The processes run
-// the real code (process.ts); only what is behind the connections is modelled.
+// Three processes with a Redis and its replica (or a cluster: partitions on two nodes), one without, one Postgres, and a script of
+// what happens to them. The processes run the real code (process.ts); only what is behind the connections is modelled.
 import { absent, agree, isLink, type Answer, type Code, type Known, type Link } from '../../link.ts'
+import { Partitions } from '../../connections/partitions.ts'
 import type { Found } from '../../redirect/resolve.ts'
 import { firstThatFits } from '../../redirect/rules.ts'
 import type { AsOf } from '../announce.ts'
@@ -19,7 +20,10 @@ export type Step = { readonly atMs: number; readonly pick: number; readonly whic
         | 'update' | 'disable' | 'enable' | 'delete' | 'create' | 'expire' | 'schedule' | 'guide' | 'protect' | 'rollback' | 'gone' | 'bulk' | 'many' // prettier-ignore
       readonly openMs: number
     }
-  | { readonly what: 'refuse' | 'hole' | 'noPostgres' | 'noPasses' | 'pause' | 'noStandby'; readonly forMs: number }
+  | {
+      readonly what: 'refuse' | 'hole' | 'move' | 'noPostgres' | 'noPasses' | 'pause' | 'noStandby'
+      readonly forMs: number
+    }
   | {
       readonly what:
         | 'flush' | 'evict' | 'pushOut' | 'read' | 'snapshot' | 'restart' | 'replace' | 'failover' | 'split' | 'restore' | 'dump' // prettier-ignore
@@ -54,12 +58,12 @@ export class World {
   readonly time: VirtualTime
   readonly #flaws: Flaws
   readonly #postgres: PostgresModel
-  readonly #servers = [new RedisServer(), new RedisServer()] as const
+  /** One; of a cluster several, every other one on the same node. */
+  readonly #parts: Partitions<Part>
   readonly #processes: Process[]
   readonly #standbys: readonly StandbyModel[]
   readonly #areUp: boolean[]
-  #primary: RedisServer
-  #snapshots: ReturnType<RedisServer['snapshot']>[] = []
+  #snapshots: Map<Part, ReturnType<RedisServer['snapshot']>>[] = []
   #dumps: (() => void)[] = []
   /** When the truth itself was replaced: comparisons across it say nothing. */
   #restoredMs = -Infinity
@@ -69,15 +73,15 @@ export class World {
   #isCalm = false
   reads = 0
 
-  constructor(time: VirtualTime, flaws: Flaws = {}, standbys = 0) {
+  constructor(time: VirtualTime, flaws: Flaws = {}, standbys = 0, partitions = 1) {
     this.time = time
     this.#flaws = flaws
     this.#postgres = new PostgresModel(this.time, flaws)
     this.#standbys = Array.from({ length: standbys }, () => new StandbyModel(this.#postgres, time, flaws))
     this.#areUp = this.#standbys.map(() => true)
-    this.#primary = this.#servers[0]
+    this.#parts = new Partitions(Array.from({ length: partitions }, newPart))
     this.#processes = allIndexes.map((index) =>
-      startProcess(index, index === 3 ? undefined : this.#primary, {
+      startProcess(index, index === 3 ? [] : this.#parts.all.map(({ primary }) => primary), {
         time,
         flaws,
         near: standbys === 0 || index === 0 ? undefined : this.#nearOf(index),
@@ -129,9 +133,10 @@ export class World {
     const known = this.#postgres.state(code)
     for (const { redis, tier1, relay } of this.#processes) {
       const dice = this.time.random()
-      if (dice < 0.2 || redis?.server !== server) continue
+      const client = redis?.of(code)
+      if (dice < 0.2 || client?.server !== server) continue
       this.time.at(this.time.nowMs + (dice < 0.3 ? 3000 : 5) * this.time.random(), () => {
-        if (redis.server !== server || !server.up || server.hole) return
+        if (client.server !== server || !server.up || server.hole) return
         if (this.#flaws.nudgeIsTruth) {
           tier1.clear()
           tier1.learn(code, known, false)
@@ -222,7 +227,7 @@ export class World {
         await this.time.sleep(replyMs(this.time))
         state.learnedMs = this.time.nowMs
         await process.announcer.announce(code, state.known, asOf)
-        const held = process.redis?.server.keys.links.get(code)
+        const held = process.redis?.of(code).server.keys.links.get(code)
         state.isInRedis = held !== undefined && agree(held, state.known)
       }
       state.acknowledgedMs = this.time.nowMs
@@ -247,9 +252,11 @@ export class World {
     const any = <T>(list: readonly T[]): T => list[Math.floor(step.pick * list.length)] as T
     switch (step.what) {
       case 'refuse':
-        return this.#down(any(this.#servers), step.forMs)
+        return void (await Promise.all(this.#serversOn(step).map((server) => this.#down(server, step.forMs))))
       case 'hole':
-        return this.#swallow(any(this.#servers), step.forMs)
+        return void (await Promise.all(this.#serversOn(step).map((server) => this.#swallow(server, step.forMs))))
+      case 'move':
+        return this.#move(any(this.#parts.all), step.forMs)
       case 'noPostgres': {
         const process = any(this.#processes)
         process.postgresUp = false
@@ -279,30 +286,37 @@ export class World {
         return
       }
       case 'flush':
-        return this.#primary.flush()
-      case 'evict':
-        return this.#primary.evict(codes[Math.floor(step.which * codes.length)] as Code)
+        for (const { primary } of this.#on(step)) primary.flush()
+        return
+      case 'evict': {
+        const code = codes[Math.floor(step.which * codes.length)] as Code
+        return this.#parts.of(code).primary.evict(code)
+      }
       case 'pushOut':
         return this.#pushOut(this.#processes[this.#anyProcess(step)] as Process)
       case 'read':
         return this.#read(this.#anyProcess(step), codes[Math.floor(step.which * codes.length)] as Code)
       case 'snapshot':
-        return void this.#snapshots.push(this.#primary.snapshot())
+        return void this.#snapshots.push(new Map(this.#parts.all.map((part) => [part, part.primary.snapshot()])))
       case 'restart': {
         const old = this.#snapshots.at(-1)
-        await this.#down(this.#primary, 30)
-        return old && this.#primary.restore(old)
+        const parts = this.#on(step)
+        await Promise.all(parts.map(({ primary }) => this.#down(primary, 30)))
+        for (const part of parts) if (old) part.primary.restore(old.get(part)!)
+        return
       }
       case 'replace': {
         const old = this.#snapshots.at(-1)
-        if (old) this.#primary.restore(old)
+        for (const part of this.#on(step)) if (old) part.primary.restore(old.get(part)!)
         this.#replacedMs = this.time.nowMs
         return
       }
       case 'failover':
-        return this.#failOver(this.#processes)
+        for (const part of this.#on(step)) this.#failOver(part, this.#processes)
+        return
       case 'split':
-        return this.#failOver(this.#processes.slice(0, 2))
+        for (const part of this.#on(step)) this.#failOver(part, this.#processes.slice(0, 2))
+        return
       case 'dump':
         return void this.#dumps.push(this.#postgres.dump())
       case 'restore':
@@ -351,25 +365,61 @@ export class World {
   }
 
   #reconnect(server: RedisServer): void {
-    for (const { redis } of this.#processes) if (redis?.server === server) redis.reconnect()
+    for (const { redis } of this.#processes)
+      for (const client of redis?.all ?? []) if (client.server === server) client.reconnect()
+  }
+
+  /** Of a cluster, what is on one of its nodes; not what is half on the other one. */
+  #on({ pick }: Step): readonly Part[] {
+    const { all } = this.#parts
+    const node = pick < 0.5 ? 0 : 1
+    return all.length === 1 ? all : all.filter(({ primary }, n) => n % 2 === node && primary.leaving === undefined)
+  }
+
+  #serversOn(step: Step): readonly RedisServer[] {
+    const [only] = this.#parts.all
+    if (this.#parts.all.length === 1 && only) return [only.servers[Math.floor(step.pick * 2)] as RedisServer]
+    return this.#on(step).map(({ primary }) => primary)
   }
 
   /** To a replica that was cut off when the last snapshot was taken. */
-  #failOver(processes: readonly Process[]): void {
-    const replica = this.#primary === this.#servers[0] ? this.#servers[1] : this.#servers[0]
-    replica.restore(this.#snapshots.at(-1) ?? this.#primary.snapshot())
-    this.#primary = replica
+  #failOver(part: Part, processes: readonly Process[]): void {
+    const replica = otherOf(part)
+    replica.restore(this.#snapshots.at(-1)?.get(part) ?? part.primary.snapshot())
+    replica.owner = undefined
+    part.primary = replica
     // Whoever talks to it already is disconnected: Sentinel kills the clients of a server whose role it changes.
     this.#reconnect(replica)
-    for (const { redis } of processes) if (redis && redis.server !== replica) redis.reconnect(replica)
+    for (const { redis } of processes) {
+      const client = redis?.all[this.#parts.all.indexOf(part)]
+      if (client && client.server !== replica) client.reconnect(replica)
+    }
+  }
+
+  /** The slot of a partition, to a node that had nothing of it. */
+  async #move(part: Part, forMs: number): Promise<void> {
+    if (part.primary.leaving !== undefined) return
+    part.primary.beginMove(otherOf(part), this.time.random)
+    await this.time.sleep(forMs)
+    this.#endMove(part)
+  }
+
+  #endMove(part: Part): void {
+    const to = part.primary.leaving
+    if (to === undefined) return
+    part.primary.endMove(to)
+    part.primary = to
   }
 
   #healAll(): void {
     for (const standby of this.#standbys) standby.isPaused = false
     this.#areUp.fill(true)
-    for (const server of this.#servers) {
-      server.up = true
-      server.hole = false
+    for (const part of this.#parts.all) {
+      this.#endMove(part)
+      for (const server of part.servers) {
+        server.up = true
+        server.hole = false
+      }
     }
     for (const process of this.#processes) process.postgresUp = process.passesUp = true
   }
@@ -393,7 +443,7 @@ export class World {
           this.#violated(`at rest, process ${index} says of ${code} ${say(answer)}, Postgres says ${say(truth)}`)
         }
         if (process.redis === undefined) continue
-        const { links, hints } = process.redis.server.keys
+        const { links, hints } = process.redis.of(code).server.keys
         const held = links.get(code)
         if (held && !agree(held, truth)) this.#violated(`at rest, Redis holds ${say(held)}, not ${say(truth)}`)
         if (!held && hints.has(code) && isLink(truth)) this.#violated(`at rest, Redis hides ${code} behind a hint`)
@@ -405,6 +455,18 @@ export class World {
     if (this.violations.length < 5) this.violations.push(`${this.time.nowMs.toFixed(1)} ms: ${what}`)
   }
 }
+
+interface Part {
+  readonly servers: readonly [RedisServer, RedisServer]
+  primary: RedisServer
+}
+
+function newPart(): Part {
+  const servers = [new RedisServer(), new RedisServer()] as const
+  return { servers, primary: servers[0] }
+}
+
+const otherOf = ({ servers, primary }: Part): RedisServer => (primary === servers[0] ? servers[1] : servers[0])
 
 const knownIn = (found: Found | undefined): Answer | undefined =>
   found === undefined ? undefined : found.copy === 'unknown' ? 'unknown' : found.copy.known
