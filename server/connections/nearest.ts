@@ -1,7 +1,9 @@
 // For what may be a little old, as figures may: a standby while it is fit to be asked, and the primary where that fails.
-import type { Postgres } from './postgres.ts'
+import { sqlState, type Postgres } from './postgres.ts'
 
 export type Reads = Pick<Postgres, 'query' | 'transaction'>
+
+const tooSlow = '57014'
 
 export function nearest(far: Reads, near: Reads | undefined, isFit: () => boolean): Reads {
   if (near === undefined) return far
@@ -9,8 +11,9 @@ export function nearest(far: Reads, near: Reads | undefined, isFit: () => boolea
     if (!isFit()) return ask(far)
     try {
       return await ask(near)
-    } catch {
-      // A mistake of ours fails there, too.
+    } catch (error) {
+      // What takes too long there would only take the primary's time as well. A mistake of ours fails there, too.
+      if (sqlState(error) === tooSlow) throw error
       return ask(far)
     }
   }
