@@ -79,24 +79,29 @@ interface Alert {
   readonly labels: { readonly alertname: string }
 }
 
-async function firing(): Promise<string[]> {
+async function ringing(states: readonly string[]): Promise<string[]> {
   const { alerts } = await prometheus<{ alerts: Alert[] }>('/alerts')
-  return alerts.filter(({ state }) => state === 'firing').map(({ labels }) => labels.alertname)
+  return alerts.filter(({ state }) => states.includes(state)).map(({ labels }) => labels.alertname)
 }
+const firing = (): Promise<string[]> => ringing(['firing'])
+const begun = (): Promise<string[]> => ringing(['pending', 'firing'])
 
-/** Redis goes, and two alerts ring; it comes back. */
+/** Redis goes, and an alert rings; it comes back. How long each waits, and when it ends, is promtool's matter (alerts.test.yml). */
 export function alertsRing(): void {
-  test('without Redis, QuickLinkRedisDown and QuickLinkDbFallbackHigh fire', async () => {
+  test('without Redis, QuickLinkRedisDown fires, and QuickLinkDbFallbackHigh begins', async () => {
     // Some traffic with Redis first: the rates look back.
     await sleep(20_000)
     await composed(['stop', 'redis'])
     try {
       await Promise.all([
         expect.poll(firing, { timeout: 240_000, interval: 3000 }).toContain('QuickLinkRedisDown'),
-        expect.poll(firing, { timeout: 300_000, interval: 3000 }).toContain('QuickLinkDbFallbackHigh'),
+        expect.poll(begun, { timeout: 240_000, interval: 3000 }).toContain('QuickLinkDbFallbackHigh'),
       ])
-      const known = JSON.parse(await read('alertmanager', 'http://127.0.0.1:9093/api/v2/alerts')) as Alert[]
-      expect(known.map(({ labels }) => labels.alertname)).toContain('QuickLinkRedisDown')
+      const known = async (): Promise<string[]> =>
+        (JSON.parse(await read('alertmanager', 'http://127.0.0.1:9093/api/v2/alerts')) as Alert[]).map(
+          ({ labels }) => labels.alertname,
+        )
+      await expect.poll(known, { timeout: 30_000, interval: 1000 }).toContain('QuickLinkRedisDown')
     } finally {
       await composed(['start', 'redis'])
     }
@@ -104,10 +109,7 @@ export function alertsRing(): void {
 }
 
 export function alertsEnd(): void {
-  test('both end after its return', async () => {
-    await Promise.all([
-      expect.poll(firing, { timeout: 240_000, interval: 3000 }).not.toContain('QuickLinkRedisDown'),
-      expect.poll(firing, { timeout: 420_000, interval: 3000 }).not.toContain('QuickLinkDbFallbackHigh'),
-    ])
+  test('QuickLinkRedisDown ends after its return', async () => {
+    await expect.poll(firing, { timeout: 240_000, interval: 3000 }).not.toContain('QuickLinkRedisDown')
   })
 }

@@ -62,11 +62,9 @@ test('kill -9 of the runner: the dead man takes down its QuickLink and releases 
 
 test('Ctrl-C: everything is undone within 2 s', { timeout: 240_000 }, async () => {
   const { child, ended, pids } = await inMidFault()
-  const beganMs = performance.now()
   child.kill('SIGINT')
+  await waitFor(() => allGone(pids), { deadlineMs: 2000 })
   expect(await ended).toBe(130)
-  expect(performance.now() - beganMs).toBeLessThan(2000)
-  await waitFor(() => allGone(pids), { deadlineMs: 1000 })
 })
 
 test('a reader who leaves, as of `make drill | head`: the same as Ctrl-C', { timeout: 240_000 }, async () => {
