@@ -1,5 +1,6 @@
 import { defineConfig } from 'vitest/config'
 import { ClosingLine } from './testing/closing-line.ts'
+import { LongestFirst } from './testing/longest-first.ts'
 
 const everywhere = ['**/node_modules/**', '**/.quicklink/**']
 
@@ -9,6 +10,7 @@ export default defineConfig({
     teardownTimeout: 60_000,
     tags: [{ name: 'search', description: 'models and fuzzers, which `npm run -s search` lets look further' }],
     reporters: ['default', new ClosingLine()],
+    sequence: { sequencer: LongestFirst },
     projects: [
       {
         test: {
@@ -36,6 +38,7 @@ export default defineConfig({
           // Against what hangs, not a claim: a busy machine takes its time.
           testTimeout: 120_000,
           hookTimeout: 120_000,
+          expect: { poll: { timeout: 20_000 } },
         },
       },
     ],

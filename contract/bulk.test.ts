@@ -1,7 +1,7 @@
 // Many links in one request: each with its own result, as if it had been asked for alone.
 import { describe, expect, it } from 'vitest'
 import { times, type Api, type ApiAnswer } from '../testing/http.ts'
-import { fresh, problem, target, targets } from './quicklink.ts'
+import { aSecond, fresh, problem, target, targets } from './quicklink.ts'
 
 interface Result {
   readonly status: number
@@ -66,7 +66,7 @@ describe.each(targets)('%s', async (_, open) => {
       for (const code of codes) expect(await statusOf(code)).toBe(404)
       await make(codes.map((code) => ({ url: target, code })))
       // As after a create of one.
-      await expect.poll(() => Promise.all(codes.map(statusOf)), { timeout: 1000 }).toEqual([302, 302])
+      await expect.poll(() => Promise.all(codes.map(statusOf)), aSecond).toEqual([302, 302])
     })
 
     it('400: of none, of 1,001, and of what is no list; nothing is made', async () => {
@@ -114,7 +114,7 @@ describe.each(targets)('%s', async (_, open) => {
       await make([{ url: target, code }])
       await free.api('DELETE', `/links/${code}`)
       expect(said(await make([{ url: 'https://example.org/new', code }]))).toEqual(['201'])
-      await expect.poll(() => leadsTo(code), { timeout: 1000 }).toBe('https://example.org/new')
+      await expect.poll(() => leadsTo(code), aSecond).toBe('https://example.org/new')
     })
   })
 
@@ -139,7 +139,7 @@ describe.each(targets)('%s', async (_, open) => {
       expect(said(results)).toEqual(['200', '404 not_found', '200', '404 not_found', '404 not_found', '200'])
       expect(results[0]?.link).toMatchObject({ url: change.url, tags: ['c'], rules: [{ when: { os: 'ios' } }] })
       expect(results[2]?.link).toMatchObject({ url: change.url, tags: ['a', 'c'], revision: 1 })
-      await expect.poll(() => leadsTo(plain), { timeout: 1000 }).toBe(change.url)
+      await expect.poll(() => leadsTo(plain), aSecond).toBe(change.url)
       const permanent = resultsOf(
         await free.api('PATCH', '/links/bulk', { codes: [guided, plain], change: { permanent: true } }),
       )
@@ -151,9 +151,9 @@ describe.each(targets)('%s', async (_, open) => {
       const made = await make(Array(5).fill({ url: target }), standard.api)
       const codes = made.map(({ link }) => String(link?.['code']))
       // Each of them is asked of Postgres, which may be busy.
-      for (const code of codes) await expect.poll(() => statusOf(code), { timeout: 5000 }).toBe(302)
+      for (const code of codes) await expect.poll(() => statusOf(code), aSecond).toBe(302)
       await standard.api('PATCH', '/links/bulk', { codes, change: { enabled: false } })
-      await expect.poll(() => Promise.all(codes.map(statusOf)), { timeout: 1000 }).toEqual(Array(5).fill(404))
+      await expect.poll(() => Promise.all(codes.map(statusOf)), aSecond).toEqual(Array(5).fill(404))
       const gone = await standard.api('DELETE', '/links/bulk', { codes: [...codes, 'no-such-link'] })
       expect(said(resultsOf(gone))).toEqual([...Array<string>(5).fill('204'), '404 not_found'])
       expect(resultsOf(gone)[0]?.code).toBe(codes[0])

@@ -34,6 +34,9 @@ export interface QuickLink extends Found {
   tenant(more?: object): Promise<Tenant>
 }
 
+/** For `expect.poll`: a second, and what a busy machine adds. */
+export const aSecond = { timeout: 5000 }
+
 export const target = 'https://example.org/somewhere?a=1'
 
 let names = 0

@@ -81,7 +81,7 @@ describe.each(targets)('on %s', (_name, open) => {
         statuses.push((await ql.get(`/${code}`, headers)).status)
       expect(statuses).toEqual([302, 302, 429])
       await expect
-        .poll(async () => (await ql.api('GET', `/links/${code}/hits`)).body['used'], { timeout: 8000 })
+        .poll(async () => (await ql.api('GET', `/links/${code}/hits`)).body['used'], { timeout: 20_000 })
         .toBe(2)
     })
 
@@ -218,8 +218,8 @@ describe.each(targets)('on %s', (_name, open) => {
       expect((await post(code, password)).status).toBe(429)
       // Another worker than the one that answers may have it for a second.
       const told = async (path: string, field: string) => (await ql.api('GET', `/links/${code}${path}`)).body[field]
-      await expect.poll(() => told('/hits', 'used'), { timeout: 8000 }).toBe(1)
-      await expect.poll(() => told('', 'clicks'), { timeout: 8000 }).toBe(1)
+      await expect.poll(() => told('/hits', 'used'), { timeout: 20_000 }).toBe(1)
+      await expect.poll(() => told('', 'clicks'), { timeout: 20_000 }).toBe(1)
     })
 
     it('of a link that is disabled, or was deleted and made again, opens nothing', async () => {

@@ -246,7 +246,7 @@ test(
     await command('down')
     expect(await command('restore', { FILE: file })).toMatchObject({ code: 0 })
     await command('up')
-    expect([await visit(before), await visit(later)]).toEqual([302, 404])
+    await expect.poll(async () => [await visit(before), await visit(later)]).toEqual([302, 404])
     await command('down')
   },
 )

@@ -83,7 +83,7 @@ it('visitors who are sent to where a link leads after its end are counted as suc
   for (const method of ['GET', 'GET', 'HEAD', 'GET']) answers.push(await answerOf(app, code, method))
   expect(answers).toEqual([target, over, over, over])
   expect(await app.metric('quicklink_ended_redirects_total')).toBe(2)
-  await vi.waitFor(async () => expect((await app.api('GET', `/links/${code}`)).body['clicks']).toBe(1), 5000)
+  await vi.waitFor(async () => expect((await app.api('GET', `/links/${code}`)).body['clicks']).toBe(1), 20_000)
 })
 
 it('a link that leads on after its end is gone within a second when it is deleted or purged, also where passes vouched for it', async () => {

@@ -14,6 +14,8 @@ const answering = (snapshot: string, afterMs = 0): Truth['changesSince'] => asyn
 const away: Truth['changesSince'] = () =>
   Promise.reject(Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' }))
 
+const nobody = { query: () => Promise.resolve([]) } as unknown as Sql
+
 let stop = (): void => undefined
 afterEach(() => stop())
 
@@ -71,4 +73,22 @@ test('a standby says nothing of a long list of which it has not got the end', as
   const underWay = (to: string): Cursor => standingAt('90:90:', { to, after: ['95', 7] })
   await expect(changesSince(underWay('120:120:'))).rejects.toThrow('the standby has not come so far')
   expect((await changesSince(underWay('100:100:'))).next.snapshot).toBe('100:100:')
+})
+
+test('a standby that was late once is not fit, and still asked when the primary is silent', async () => {
+  let nowMs = 0
+  let isLate = false
+  const beat = () =>
+    isLate ? Promise.reject(new Error('late')) : Promise.resolve({ n: 1, atS: Date.now() / 1000, isStandby: true })
+  const watched = watchStandby({
+    ...{ near: { ...createNearTruth(nobody, nobody), beat }, far: nobody },
+    ...{ everyMs: 1, lagMaxS: 5, pauseMs: 1000, nowMs: () => nowMs, clockMs: Date.now, onError: () => undefined },
+  })
+  stop = watched.stop
+  await waitFor(() => watched.isFit)
+  isLate = true
+  await waitFor(() => !watched.isFit)
+  expect(watched.isUp).toBe(true)
+  nowMs += 2000
+  expect(watched.isUp).toBe(false)
 })

@@ -37,6 +37,7 @@ export function watchStandby(deps: StandbyDeps) {
   const { near, far, nowMs } = deps
   let seen: Beat | undefined
   let isUp = false
+  let upMs = -Infinity
   let pausedUntilMs = -Infinity
   let isBeating = false
   let timer: NodeJS.Timeout | undefined
@@ -59,6 +60,7 @@ export function watchStandby(deps: StandbyDeps) {
     try {
       const found = await withDeadline(near.beat(), limits.passStepMs, 'the standby')
       isUp = true
+      upMs = nowMs()
       // By either: clocks may be wrong.
       if (found.n === seen?.n || deps.clockMs() - found.atS * 1000 > 0.75 * limits.beatMs) void beat()
       seen = found
@@ -78,9 +80,9 @@ export function watchStandby(deps: StandbyDeps) {
     get isFit(): boolean {
       return isFit()
     },
-    /** It answers. */
+    /** It answered a moment ago: one late answer is no reason not to ask it when the primary is silent. */
     get isUp(): boolean {
-      return isUp
+      return nowMs() - upMs < limits.passStepMs * 5
     },
     lagS,
     /** For people: what it is, and whether it is asked. */

@@ -85,7 +85,7 @@ test('codes of one and two characters, and words that were reserved later, are l
     expect((await create({ code })).status).toBe(400)
     expect((await app.get(`/${code}`)).status).toBe(404)
     await db.query('insert into links (code, url) values ($1, $2)', [code, url])
-    await vi.waitFor(async () => expect((await app.get(`/${code}`)).headers.location).toBe(url), 5000)
+    await vi.waitFor(async () => expect((await app.get(`/${code}`)).headers.location).toBe(url), 20_000)
     expect((await app.api('PATCH', `/links/${code}`, { url: `${url}b` })).status).toBe(200)
     expect((await app.api('GET', `/links/${code}/hits`)).status).toBe(200)
     expect((await app.api('DELETE', `/links/${code}`)).status).toBe(204)

@@ -198,7 +198,7 @@ describe('Redis dies', () => {
     await proxy.pass()
     // What was taken before is still counted there.
     await vi.waitFor(async () => expect((await limit.getStatus(acme)).creates?.used).toBeLessThan(50), {
-      timeout: 8000,
+      timeout: 20_000,
       interval: 50,
     })
     expect((await limit.getStatus(acme)).creates?.used).toBeGreaterThanOrEqual(30)
