@@ -164,7 +164,8 @@ describe('a link with a limit, asked for far too often', () => {
     await pause(6000)
     const inMonth = { old: 0, new: 0, between: 0 }
     // A busy machine takes longer until those of the new month are used up.
-    const usedUp = (): boolean => inMonth.new + inMonth.between >= limit - workers * held || Date.now() > endsMs + 20_000
+    const usedUp = (): boolean =>
+      inMonth.new + inMonth.between >= limit - workers * held || Date.now() > endsMs + 20_000
     while (Date.now() < endsMs + 2500 || !usedUp()) {
       const sentMs = Date.now()
       const found = redirects(await flood(server.url, `/${code}`, { requests: 200, perSecond: 4000 }))
