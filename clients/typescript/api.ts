@@ -2,12 +2,6 @@
 
 export interface paths {
   '/audit': {
-    parameters: {
-      query?: never
-      header?: never
-      path?: never
-      cookie?: never
-    }
     /**
      * Who did what
      * @description The newest first, for 400 days. An admin sees what was done in its tenant, the owner everything. With `Accept: application/x-ndjson` the answer is all that fits, an entry on each line, without pages; `limit` and `cursor` do not go with it.
@@ -15,61 +9,22 @@ export interface paths {
      *     Needs the role `admin`.
      */
     get: operations['listAudit']
-    put?: never
-    post?: never
-    delete?: never
-    options?: never
-    head?: never
-    patch?: never
-    trace?: never
   }
   '/cache/{code}': {
-    parameters: {
-      query?: never
-      header?: never
-      path?: never
-      cookie?: never
-    }
     /**
      * What each cache holds of a code
      * @description Needs the role `owner`.
      */
     get: operations['readCache']
-    put?: never
-    post?: never
-    delete?: never
-    options?: never
-    head?: never
-    patch?: never
-    trace?: never
   }
   '/cache/invalidate': {
-    parameters: {
-      query?: never
-      header?: never
-      path?: never
-      cookie?: never
-    }
-    get?: never
-    put?: never
     /**
      * Make every cache ask anew for a code
      * @description Needs the role `owner`.
      */
     post: operations['invalidateCache']
-    delete?: never
-    options?: never
-    head?: never
-    patch?: never
-    trace?: never
   }
   '/domains': {
-    parameters: {
-      query?: never
-      header?: never
-      path?: never
-      cookie?: never
-    }
     /**
      * List domains
      * @description By their hosts, without the default one.
@@ -77,7 +32,6 @@ export interface paths {
      *     Needs the role `owner`.
      */
     get: operations['listDomains']
-    put?: never
     /**
      * Make a domain
      * @description Its links are its own: the same code may lead elsewhere on another domain. When this is answered, every server knows of it, which takes most of a second. A host that no domain has is answered with the links of the default domain.
@@ -85,26 +39,13 @@ export interface paths {
      *     Needs the role `owner`.
      */
     post: operations['createDomain']
-    delete?: never
-    options?: never
-    head?: never
-    patch?: never
-    trace?: never
   }
   '/domains/{host}': {
-    parameters: {
-      query?: never
-      header?: never
-      path?: never
-      cookie?: never
-    }
     /**
      * Read a domain
      * @description Needs the role `owner`.
      */
     get: operations['readDomain']
-    put?: never
-    post?: never
     /**
      * Remove a domain
      * @description It must not have a link: delete them first. Within a second its host is answered 404, and never with links of the default domain; it may be made again.
@@ -112,8 +53,6 @@ export interface paths {
      *     Needs the role `owner`.
      */
     delete: operations['deleteDomain']
-    options?: never
-    head?: never
     /**
      * Change a domain
      * @description A merge patch: what it names is changed, the rest stays; `tenants` is replaced as a whole. A host stays as it is.
@@ -121,15 +60,8 @@ export interface paths {
      *     Needs the role `owner`.
      */
     patch: operations['changeDomain']
-    trace?: never
   }
   '/imports': {
-    parameters: {
-      query?: never
-      header?: never
-      path?: never
-      cookie?: never
-    }
     /**
      * List imports
      * @description Newest first. Of each tenant 10 that have ended are remembered, for 14 days.
@@ -137,7 +69,6 @@ export interface paths {
      *     Needs the role `viewer`.
      */
     get: operations['listImports']
-    put?: never
     /**
      * Import links
      * @description The body is a file: CSV, NDJSON or JSON of QuickLink, Shlink, YOURLS, Kutt, Bitly or Dub, or a mysqldump of `yourls_url`, of up to 1,000,000 rows. It is answered when all of it is kept, and worked off after that: `GET /imports/{id}` tells how far. Codes, dates, titles, notes, tags and clicks are taken over; the links count in the quota of the tenant, and not as creates. A row that cannot be a link is refused with its reason, and the others go on. `text/csv`, `application/x-ndjson`, `application/json`, `application/sql` and `text/plain` are taken, too. Which columns are read, and what does not move, is in docs/MIGRATE.md.
@@ -145,19 +76,8 @@ export interface paths {
      *     Needs the role `editor`.
      */
     post: operations['createImport']
-    delete?: never
-    options?: never
-    head?: never
-    patch?: never
-    trace?: never
   }
   '/imports/{id}': {
-    parameters: {
-      query?: never
-      header?: never
-      path?: never
-      cookie?: never
-    }
     /**
      * Read an import
      * @description How far it has come, and what it has found.
@@ -165,8 +85,6 @@ export interface paths {
      *     Needs the role `viewer`.
      */
     get: operations['readImport']
-    put?: never
-    post?: never
     /**
      * End and forget an import
      * @description What it has made stays; the rest of its file is not worked off, and its refused rows are gone.
@@ -174,18 +92,8 @@ export interface paths {
      *     Needs the role `editor`.
      */
     delete: operations['deleteImport']
-    options?: never
-    head?: never
-    patch?: never
-    trace?: never
   }
   '/imports/{id}/refused': {
-    parameters: {
-      query?: never
-      header?: never
-      path?: never
-      cookie?: never
-    }
     /**
      * Read the rows that were refused
      * @description A CSV with `line` and `reason` first, then the columns of the file, and `newCode`: whoever writes codes there, or mends the rest, can import it again.
@@ -193,23 +101,8 @@ export interface paths {
      *     Needs the role `viewer`.
      */
     get: operations['readRefused']
-    put?: never
-    post?: never
-    delete?: never
-    options?: never
-    head?: never
-    patch?: never
-    trace?: never
   }
   '/invitation': {
-    parameters: {
-      query?: never
-      header?: never
-      path?: never
-      cookie?: never
-    }
-    get?: never
-    put?: never
     /**
      * Whom a link signs in
      * @description It is good for a sign-in afterwards, too. A POST, so that the token stands in no address and no log.
@@ -217,39 +110,15 @@ export interface paths {
      *     Needs no key.
      */
     post: operations['readInvitation']
-    delete?: never
-    options?: never
-    head?: never
-    patch?: never
-    trace?: never
   }
   '/limits': {
-    parameters: {
-      query?: never
-      header?: never
-      path?: never
-      cookie?: never
-    }
     /**
      * What is used of your limits
      * @description Needs the role `viewer`.
      */
     get: operations['readLimits']
-    put?: never
-    post?: never
-    delete?: never
-    options?: never
-    head?: never
-    patch?: never
-    trace?: never
   }
   '/links': {
-    parameters: {
-      query?: never
-      header?: never
-      path?: never
-      cookie?: never
-    }
     /**
      * List links
      * @description A tenant sees its own; the owner everybody's, or those of one `tenant`. All filters that are given hold. One of them goes with the sorts `newest` and `oldest` however many links there are (`url` within one `tenant`), and so do `createdAfter` and `createdBefore`; the other sorts go without a filter. Whatever else is asked is answered within a short time or refused with 503, one request of a tenant at a time.
@@ -257,7 +126,6 @@ export interface paths {
      *     Needs the role `viewer`.
      */
     get: operations['listLinks']
-    put?: never
     /**
      * Make a link
      * @description Without `code` it gets one of seven letters and digits. What is not said is as the tier of the tenant has it. A tenant may have a code again that it has deleted, or whose link has expired without an `expiredUrl`; to others it is taken until it is purged, 30 days later. With an `Idempotency-Key` the request may be repeated: for 24 hours it gets the same answer, and makes no second link.
@@ -265,26 +133,13 @@ export interface paths {
      *     Needs the role `editor`.
      */
     post: operations['createLink']
-    delete?: never
-    options?: never
-    head?: never
-    patch?: never
-    trace?: never
   }
   '/links/{code}': {
-    parameters: {
-      query?: never
-      header?: never
-      path?: never
-      cookie?: never
-    }
     /**
      * Read a link
      * @description Needs the role `viewer`.
      */
     get: operations['readLink']
-    put?: never
-    post?: never
     /**
      * Delete a link
      * @description Within a second every visitor is answered 404.
@@ -292,8 +147,6 @@ export interface paths {
      *     Needs the role `editor`.
      */
     delete: operations['deleteLink']
-    options?: never
-    head?: never
     /**
      * Change a link
      * @description A merge patch: what it names is changed, the rest stays. `null` for `expiresAt` or `monthlyHits` means as the tier of the link's tenant has it; for `startsAt`, `expiredUrl`, `title` or `note`, none. `tags` are all that it has then. Every visitor sees the change within a second.
@@ -301,15 +154,8 @@ export interface paths {
      *     Needs the role `editor`.
      */
     patch: operations['changeLink']
-    trace?: never
   }
   '/links/{code}/clicks': {
-    parameters: {
-      query?: never
-      header?: never
-      path?: never
-      cookie?: never
-    }
     /**
      * How often a link was followed
      * @description Clicks over time; a bucket without clicks is left out. What is older than 90 days is kept by the day, what is older than two years by the month, each at its first hour.
@@ -317,21 +163,8 @@ export interface paths {
      *     Needs the role `viewer`.
      */
     get: operations['readClicks']
-    put?: never
-    post?: never
-    delete?: never
-    options?: never
-    head?: never
-    patch?: never
-    trace?: never
   }
   '/links/{code}/hits': {
-    parameters: {
-      query?: never
-      header?: never
-      path?: never
-      cookie?: never
-    }
     /**
      * What is used of a link's month
      * @description A limit is never exceeded, whatever fails; a link may end a little short of it.
@@ -339,21 +172,8 @@ export interface paths {
      *     Needs the role `viewer`.
      */
     get: operations['readHits']
-    put?: never
-    post?: never
-    delete?: never
-    options?: never
-    head?: never
-    patch?: never
-    trace?: never
   }
   '/links/{code}/stats': {
-    parameters: {
-      query?: never
-      header?: never
-      path?: never
-      cookie?: never
-    }
     /**
      * Who followed a link
      * @description `top`, `other`, `unknown` and `withheld` add up to `total`. One dimension at a time: what is kept cannot say how many visits have two values at once. Hours are kept for 90 days, days for two years, months for ever, unless the operator has set other times; before that, a day or a month stands at its beginning. With `Accept: text/csv` the answer is a table for spreadsheets.
@@ -361,23 +181,8 @@ export interface paths {
      *     Needs the role `viewer`.
      */
     get: operations['readLinkStats']
-    put?: never
-    post?: never
-    delete?: never
-    options?: never
-    head?: never
-    patch?: never
-    trace?: never
   }
   '/links/bulk': {
-    parameters: {
-      query?: never
-      header?: never
-      path?: never
-      cookie?: never
-    }
-    get?: never
-    put?: never
     /**
      * Make many links
      * @description Up to 1000, as so many calls of `POST /links` one after the other, in one transaction. Each has its own result, in the order given, and what is refused does not refuse the others. Of creates per hour and places of the tenant each takes what it would take alone; where the room ends, the rest is refused. At most 10 may have a password. With an `Idempotency-Key` the request may be repeated as a whole: if it has made a link, it gets the same answer for 24 hours.
@@ -392,8 +197,6 @@ export interface paths {
      *     Needs the role `editor`.
      */
     delete: operations['deleteLinks']
-    options?: never
-    head?: never
     /**
      * Change many links
      * @description The same change of up to 1000 links, each named by its code or all that fit a filter, the newest first. It means for each what `PATCH /links/{code}` would, and `addTags` and `removeTags` besides. One transaction, one of the changes per hour; each link has its own result. Who changes by a filter goes on with `nextCursor` until it is null; a link that is changed by somebody else in that moment is answered 412.
@@ -401,15 +204,8 @@ export interface paths {
      *     Needs the role `editor`.
      */
     patch: operations['changeLinks']
-    trace?: never
   }
   '/links/export': {
-    parameters: {
-      query?: never
-      header?: never
-      path?: never
-      cookie?: never
-    }
     /**
      * Export links
      * @description All that fit, the oldest first, as they were at one moment, as fast as you read them. Filters go together as you like. A tenant has one export at a time. Of a link with a password neither that nor where it leads is told. **CSV**: tags have a `|` between them, rules are JSON, nothing is an empty cell; a cell that would begin with one of `= + - @`, a tab, a line's end or `'` has a `'` before it, so that no spreadsheet takes it for a formula: take one off where a cell begins with one. An export that breaks off ends its connection without an end of the answer, which clients report as an error.
@@ -417,21 +213,8 @@ export interface paths {
      *     Needs the role `viewer`.
      */
     get: operations['exportLinks']
-    put?: never
-    post?: never
-    delete?: never
-    options?: never
-    head?: never
-    patch?: never
-    trace?: never
   }
   '/members': {
-    parameters: {
-      query?: never
-      header?: never
-      path?: never
-      cookie?: never
-    }
     /**
      * List members
      * @description The newest first, of one's own tenant unless the owner names another one.
@@ -439,7 +222,6 @@ export interface paths {
      *     Needs the role `admin`.
      */
     get: operations['listMembers']
-    put?: never
     /**
      * Invite a member
      * @description The link in the answer signs it in, once, within 7 days. A tenant has at most 1000 members.
@@ -447,26 +229,13 @@ export interface paths {
      *     Needs the role `admin`.
      */
     post: operations['createMember']
-    delete?: never
-    options?: never
-    head?: never
-    patch?: never
-    trace?: never
   }
   '/members/{id}': {
-    parameters: {
-      query?: never
-      header?: never
-      path?: never
-      cookie?: never
-    }
     /**
      * Read a member
      * @description Needs the role `admin`.
      */
     get: operations['readMember']
-    put?: never
-    post?: never
     /**
      * Remove a member
      * @description Its sessions and its link end within a second. What it has made stays.
@@ -474,8 +243,6 @@ export interface paths {
      *     Needs the role `admin`.
      */
     delete: operations['deleteMember']
-    options?: never
-    head?: never
     /**
      * Change a member
      * @description A merge patch. It holds within a second, for sessions that are open, too.
@@ -483,17 +250,8 @@ export interface paths {
      *     Needs the role `admin`.
      */
     patch: operations['changeMember']
-    trace?: never
   }
   '/members/{id}/invitation': {
-    parameters: {
-      query?: never
-      header?: never
-      path?: never
-      cookie?: never
-    }
-    get?: never
-    put?: never
     /**
      * Make a new link for a member
      * @description For whoever has lost the link, or whose sessions are over. The link before is void.
@@ -501,45 +259,20 @@ export interface paths {
      *     Needs the role `admin`.
      */
     post: operations['inviteMember']
-    delete?: never
-    options?: never
-    head?: never
-    patch?: never
-    trace?: never
   }
   '/quota/sync': {
-    parameters: {
-      query?: never
-      header?: never
-      path?: never
-      cookie?: never
-    }
-    get?: never
-    put?: never
     /**
      * Count all tenants' links anew
      * @description Needs the role `owner`.
      */
     post: operations['syncQuotas']
-    delete?: never
-    options?: never
-    head?: never
-    patch?: never
-    trace?: never
   }
   '/session': {
-    parameters: {
-      query?: never
-      header?: never
-      path?: never
-      cookie?: never
-    }
     /**
      * Who is signed in
      * @description Needs the role `viewer`.
      */
     get: operations['readSession']
-    put?: never
     /**
      * Sign in
      * @description A browser exchanges a key, or the token of a link that signs in once, for a cookie that no script can read, and may then do what the key or the member may. It lives 8 hours after its last use, 7 days at most, and ends with its key or member. Writes by the cookie must come from a page of `PUBLIC_URL`. Needs https, or a `PUBLIC_URL` on this very machine.
@@ -554,18 +287,8 @@ export interface paths {
      *     Needs the role `viewer`.
      */
     delete: operations['signOut']
-    options?: never
-    head?: never
-    patch?: never
-    trace?: never
   }
   '/sessions': {
-    parameters: {
-      query?: never
-      header?: never
-      path?: never
-      cookie?: never
-    }
     /**
      * List the sessions of an account
      * @description Of the key or the member that asks. The newest first.
@@ -573,8 +296,6 @@ export interface paths {
      *     Needs the role `viewer`.
      */
     get: operations['listSessions']
-    put?: never
-    post?: never
     /**
      * End all sessions of an account
      * @description This one among them, and a link that would begin another one. A key goes on.
@@ -582,60 +303,22 @@ export interface paths {
      *     Needs the role `viewer`.
      */
     delete: operations['endSessions']
-    options?: never
-    head?: never
-    patch?: never
-    trace?: never
   }
   '/sessions/{id}': {
-    parameters: {
-      query?: never
-      header?: never
-      path?: never
-      cookie?: never
-    }
-    get?: never
-    put?: never
-    post?: never
     /**
      * End a session of an account
      * @description Needs the role `viewer`.
      */
     delete: operations['endSession']
-    options?: never
-    head?: never
-    patch?: never
-    trace?: never
   }
   '/sign-in': {
-    parameters: {
-      query?: never
-      header?: never
-      path?: never
-      cookie?: never
-    }
     /**
      * How one can sign in
      * @description Needs no key.
      */
     get: operations['readSignIn']
-    put?: never
-    post?: never
-    delete?: never
-    options?: never
-    head?: never
-    patch?: never
-    trace?: never
   }
   '/sign-in-links': {
-    parameters: {
-      query?: never
-      header?: never
-      path?: never
-      cookie?: never
-    }
-    get?: never
-    put?: never
     /**
      * Make a link that signs you in once
      * @description For a browser on another machine, or for whoever has a terminal. Good for 5 minutes; the one before is void.
@@ -643,19 +326,8 @@ export interface paths {
      *     Needs the role `owner`.
      */
     post: operations['createSignInLink']
-    delete?: never
-    options?: never
-    head?: never
-    patch?: never
-    trace?: never
   }
   '/stats': {
-    parameters: {
-      query?: never
-      header?: never
-      path?: never
-      cookie?: never
-    }
     /**
      * Who followed all links of a tenant
      * @description `top`, `other`, `unknown` and `withheld` add up to `total`. One dimension at a time: what is kept cannot say how many visits have two values at once. Hours are kept for 90 days, days for two years, months for ever, unless the operator has set other times; before that, a day or a month stands at its beginning. With `Accept: text/csv` the answer is a table for spreadsheets.
@@ -663,21 +335,8 @@ export interface paths {
      *     Needs the role `viewer`.
      */
     get: operations['readStats']
-    put?: never
-    post?: never
-    delete?: never
-    options?: never
-    head?: never
-    patch?: never
-    trace?: never
   }
   '/system': {
-    parameters: {
-      query?: never
-      header?: never
-      path?: never
-      cookie?: never
-    }
     /**
      * How the server is
      * @description Of all workers together, as `/metrics` of the ops port has it, and each worker with its breakers. Ask every few seconds at most: it costs what a scrape costs.
@@ -685,21 +344,8 @@ export interface paths {
      *     Needs the role `owner`.
      */
     get: operations['readSystem']
-    put?: never
-    post?: never
-    delete?: never
-    options?: never
-    head?: never
-    patch?: never
-    trace?: never
   }
   '/tags': {
-    parameters: {
-      query?: never
-      header?: never
-      path?: never
-      cookie?: never
-    }
     /**
      * List tags
      * @description In the order of the alphabet, and how many links each has.
@@ -707,24 +353,8 @@ export interface paths {
      *     Needs the role `viewer`.
      */
     get: operations['listTags']
-    put?: never
-    post?: never
-    delete?: never
-    options?: never
-    head?: never
-    patch?: never
-    trace?: never
   }
   '/tags/{tag}': {
-    parameters: {
-      query?: never
-      header?: never
-      path?: never
-      cookie?: never
-    }
-    get?: never
-    put?: never
-    post?: never
     /**
      * Delete a tag
      * @description It is taken off all links that have it. The links stay.
@@ -732,8 +362,6 @@ export interface paths {
      *     Needs the role `editor`.
      */
     delete: operations['deleteTag']
-    options?: never
-    head?: never
     /**
      * Rename a tag
      * @description All links that have it show the new name; their `revision` stays. If there is a tag of that name already, the two become one: links of many thousands are moved in steps, and while that lasts, some have the one and some the other.
@@ -741,15 +369,8 @@ export interface paths {
      *     Needs the role `editor`.
      */
     patch: operations['renameTag']
-    trace?: never
   }
   '/tags/{tag}/stats': {
-    parameters: {
-      query?: never
-      header?: never
-      path?: never
-      cookie?: never
-    }
     /**
      * Who followed the links of a tag
      * @description Counted from when a link is given the tag until it is taken off, and with the tag until it is merged or deleted. `top`, `other`, `unknown` and `withheld` add up to `total`. One dimension at a time: what is kept cannot say how many visits have two values at once. Hours are kept for 90 days, days for two years, months for ever, unless the operator has set other times; before that, a day or a month stands at its beginning. With `Accept: text/csv` the answer is a table for spreadsheets.
@@ -757,21 +378,8 @@ export interface paths {
      *     Needs the role `viewer`.
      */
     get: operations['readTagStats']
-    put?: never
-    post?: never
-    delete?: never
-    options?: never
-    head?: never
-    patch?: never
-    trace?: never
   }
   '/tenants': {
-    parameters: {
-      query?: never
-      header?: never
-      path?: never
-      cookie?: never
-    }
     /**
      * List tenants
      * @description By their ids.
@@ -779,32 +387,18 @@ export interface paths {
      *     Needs the role `owner`.
      */
     get: operations['listTenants']
-    put?: never
     /**
      * Make a tenant
      * @description Needs the role `owner`.
      */
     post: operations['createTenant']
-    delete?: never
-    options?: never
-    head?: never
-    patch?: never
-    trace?: never
   }
   '/tenants/{id}': {
-    parameters: {
-      query?: never
-      header?: never
-      path?: never
-      cookie?: never
-    }
     /**
      * Read a tenant
      * @description Needs the role `owner`.
      */
     get: operations['readTenant']
-    put?: never
-    post?: never
     /**
      * Delete a tenant
      * @description It must not have a link that may still redirect. Its keys are revoked.
@@ -812,8 +406,6 @@ export interface paths {
      *     Needs the role `owner`.
      */
     delete: operations['deleteTenant']
-    options?: never
-    head?: never
     /**
      * Change a tenant
      * @description A merge patch: what it names is changed, the rest stays.
@@ -821,15 +413,8 @@ export interface paths {
      *     Needs the role `owner`.
      */
     patch: operations['changeTenant']
-    trace?: never
   }
   '/tenants/{id}/keys': {
-    parameters: {
-      query?: never
-      header?: never
-      path?: never
-      cookie?: never
-    }
     /**
      * List keys
      * @description The newest first. Those that ended or were revoked are among them for 30 days.
@@ -837,7 +422,6 @@ export interface paths {
      *     Needs the role `admin`.
      */
     get: operations['listKeys']
-    put?: never
     /**
      * Make a key
      * @description An admin makes keys of its own tenant. A tenant has at most 1000.
@@ -845,19 +429,8 @@ export interface paths {
      *     Needs the role `admin`.
      */
     post: operations['createKey']
-    delete?: never
-    options?: never
-    head?: never
-    patch?: never
-    trace?: never
   }
   '/tenants/{id}/keys/{keyId}': {
-    parameters: {
-      query?: never
-      header?: never
-      path?: never
-      cookie?: never
-    }
     /**
      * Read a key
      * @description What is known of it, not the key itself. One that was revoked is 404; the list has it for a while.
@@ -865,8 +438,6 @@ export interface paths {
      *     Needs the role `admin`.
      */
     get: operations['readKey']
-    put?: never
-    post?: never
     /**
      * Revoke a key
      * @description Within a second it is refused everywhere.
@@ -874,40 +445,15 @@ export interface paths {
      *     Needs the role `admin`.
      */
     delete: operations['revokeKey']
-    options?: never
-    head?: never
-    patch?: never
-    trace?: never
   }
   '/tenants/{id}/limits': {
-    parameters: {
-      query?: never
-      header?: never
-      path?: never
-      cookie?: never
-    }
     /**
      * What is used of a tenant's limits
      * @description Needs the role `owner`.
      */
     get: operations['readTenantLimits']
-    put?: never
-    post?: never
-    delete?: never
-    options?: never
-    head?: never
-    patch?: never
-    trace?: never
   }
   '/tenants/{id}/quota/sync': {
-    parameters: {
-      query?: never
-      header?: never
-      path?: never
-      cookie?: never
-    }
-    get?: never
-    put?: never
     /**
      * Count a tenant's links anew
      * @description It happens every night by itself, and whenever Redis may be wrong.
@@ -915,19 +461,8 @@ export interface paths {
      *     Needs the role `owner`.
      */
     post: operations['syncQuota']
-    delete?: never
-    options?: never
-    head?: never
-    patch?: never
-    trace?: never
   }
   '/visits/export': {
-    parameters: {
-      query?: never
-      header?: never
-      path?: never
-      cookie?: never
-    }
     /**
      * Export what is kept of visits
      * @description For another database. Of each link and hour or day a line with its totals (`dimension` and `value` are empty), and one for each value of each dimension; in no order, as it all was at one moment, as fast as you read it. Of links that are there; the owner gets those of all tenants, or of one. What a dimension's lines leave of the total is `withheld` or unknown; `(other)` is what was beyond 500 values. A tenant has one export at a time, of links or of visits. One that breaks off ends its connection without an end of the answer, which clients report as an error.
@@ -935,13 +470,6 @@ export interface paths {
      *     Needs the role `viewer`.
      */
     get: operations['exportVisits']
-    put?: never
-    post?: never
-    delete?: never
-    options?: never
-    head?: never
-    patch?: never
-    trace?: never
   }
 }
 export type webhooks = Record<string, never>
@@ -2273,9 +1801,6 @@ export interface components {
   responses: {
     /** @description `conflict`: This clashes with what exists. */
     Conflict: {
-      headers: {
-        [name: string]: unknown
-      }
       content: {
         'application/problem+json': components['schemas']['Problem'] & {
           /** @enum {unknown} */
@@ -2285,9 +1810,6 @@ export interface components {
     }
     /** @description `forbidden`: This key may not do that. */
     Forbidden: {
-      headers: {
-        [name: string]: unknown
-      }
       content: {
         'application/problem+json': components['schemas']['Problem'] & {
           /** @enum {unknown} */
@@ -2297,9 +1819,6 @@ export interface components {
     }
     /** @description `forbidden`: This key may not do that. `quota_exceeded`: The quota is used up. */
     ForbiddenOrQuotaExceeded: {
-      headers: {
-        [name: string]: unknown
-      }
       content: {
         'application/problem+json': components['schemas']['Problem'] & {
           /** @enum {unknown} */
@@ -2309,9 +1828,6 @@ export interface components {
     }
     /** @description `internal`: Something went wrong. */
     Internal: {
-      headers: {
-        [name: string]: unknown
-      }
       content: {
         'application/problem+json': components['schemas']['Problem'] & {
           /** @enum {unknown} */
@@ -2321,9 +1837,6 @@ export interface components {
     }
     /** @description `invalid`: The request is not valid. */
     Invalid: {
-      headers: {
-        [name: string]: unknown
-      }
       content: {
         'application/problem+json': components['schemas']['Problem'] & {
           /** @enum {unknown} */
@@ -2333,9 +1846,6 @@ export interface components {
     }
     /** @description `not_found`: There is nothing here. */
     NotFound: {
-      headers: {
-        [name: string]: unknown
-      }
       content: {
         'application/problem+json': components['schemas']['Problem'] & {
           /** @enum {unknown} */
@@ -2345,9 +1855,6 @@ export interface components {
     }
     /** @description `precondition_failed`: This has changed since it was read. */
     PreconditionFailed: {
-      headers: {
-        [name: string]: unknown
-      }
       content: {
         'application/problem+json': components['schemas']['Problem'] & {
           /** @enum {unknown} */
@@ -2372,9 +1879,6 @@ export interface components {
     }
     /** @description `too_large`: The request is too large. */
     TooLarge: {
-      headers: {
-        [name: string]: unknown
-      }
       content: {
         'application/problem+json': components['schemas']['Problem'] & {
           /** @enum {unknown} */
@@ -2410,9 +1914,6 @@ export interface components {
     }
     /** @description `unsupported_format`: This format is not supported. */
     UnsupportedFormat: {
-      headers: {
-        [name: string]: unknown
-      }
       content: {
         'application/problem+json': components['schemas']['Problem'] & {
           /** @enum {unknown} */
@@ -2465,9 +1966,6 @@ export interface operations {
     responses: {
       /** @description A page of the log. */
       200: {
-        headers: {
-          [name: string]: unknown
-        }
         content: {
           'application/json': components['schemas']['AuditPage']
           'application/x-ndjson': string
@@ -2499,9 +1997,6 @@ export interface operations {
     responses: {
       /** @description What each of them would answer with. */
       200: {
-        headers: {
-          [name: string]: unknown
-        }
         content: {
           'application/json': components['schemas']['Caches']
         }
@@ -2535,9 +2030,6 @@ export interface operations {
     responses: {
       /** @description The link has a new version, which is announced like any change. */
       200: {
-        headers: {
-          [name: string]: unknown
-        }
         content: {
           'application/json': components['schemas']['Invalidated']
         }
@@ -2563,9 +2055,6 @@ export interface operations {
     responses: {
       /** @description The domains. */
       200: {
-        headers: {
-          [name: string]: unknown
-        }
         content: {
           'application/json': components['schemas']['Domains']
         }
@@ -2632,9 +2121,6 @@ export interface operations {
     responses: {
       /** @description The domain. */
       200: {
-        headers: {
-          [name: string]: unknown
-        }
         content: {
           'application/json': components['schemas']['Domain']
         }
@@ -2662,9 +2148,6 @@ export interface operations {
     responses: {
       /** @description It is removed. */
       204: {
-        headers: {
-          [name: string]: unknown
-        }
         content?: never
       }
       400: components['responses']['Invalid']
@@ -2706,9 +2189,6 @@ export interface operations {
     responses: {
       /** @description The domain as it is now. */
       200: {
-        headers: {
-          [name: string]: unknown
-        }
         content: {
           'application/json': components['schemas']['Domain']
         }
@@ -2741,9 +2221,6 @@ export interface operations {
     responses: {
       /** @description A page of imports. */
       200: {
-        headers: {
-          [name: string]: unknown
-        }
         content: {
           'application/json': components['schemas']['ImportPage']
         }
@@ -2819,9 +2296,6 @@ export interface operations {
     responses: {
       /** @description The import. */
       200: {
-        headers: {
-          [name: string]: unknown
-        }
         content: {
           'application/json': components['schemas']['Import']
         }
@@ -2848,9 +2322,6 @@ export interface operations {
     responses: {
       /** @description It is forgotten. */
       204: {
-        headers: {
-          [name: string]: unknown
-        }
         content?: never
       }
       400: components['responses']['Invalid']
@@ -2876,9 +2347,6 @@ export interface operations {
     responses: {
       /** @description The rows, in the order of the file. */
       200: {
-        headers: {
-          [name: string]: unknown
-        }
         content: {
           'text/csv': string
         }
@@ -2911,9 +2379,6 @@ export interface operations {
     responses: {
       /** @description The account. */
       200: {
-        headers: {
-          [name: string]: unknown
-        }
         content: {
           'application/json': components['schemas']['Invitation']
         }
@@ -2938,9 +2403,6 @@ export interface operations {
     responses: {
       /** @description The caller's tenant. */
       200: {
-        headers: {
-          [name: string]: unknown
-        }
         content: {
           'application/json': components['schemas']['Usage']
         }
@@ -2990,9 +2452,6 @@ export interface operations {
     responses: {
       /** @description A page of links. */
       200: {
-        headers: {
-          [name: string]: unknown
-        }
         content: {
           'application/json': components['schemas']['LinkPage']
         }
@@ -3117,9 +2576,6 @@ export interface operations {
     responses: {
       /** @description It is deleted. */
       204: {
-        headers: {
-          [name: string]: unknown
-        }
         content?: never
       }
       400: components['responses']['Invalid']
@@ -3210,9 +2666,6 @@ export interface operations {
     responses: {
       /** @description The clicks of that time. */
       200: {
-        headers: {
-          [name: string]: unknown
-        }
         content: {
           'application/json': components['schemas']['Clicks']
         }
@@ -3242,9 +2695,6 @@ export interface operations {
     responses: {
       /** @description The hits of this month. */
       200: {
-        headers: {
-          [name: string]: unknown
-        }
         content: {
           'application/json': components['schemas']['Hits']
         }
@@ -3297,9 +2747,6 @@ export interface operations {
     responses: {
       /** @description The figures. */
       200: {
-        headers: {
-          [name: string]: unknown
-        }
         content: {
           'application/json': components['schemas']['Stats']
           'text/csv': string
@@ -3347,9 +2794,6 @@ export interface operations {
     responses: {
       /** @description What came of each. */
       200: {
-        headers: {
-          [name: string]: unknown
-        }
         content: {
           'application/json': components['schemas']['LinksMade']
         }
@@ -3390,9 +2834,6 @@ export interface operations {
     responses: {
       /** @description What came of each. */
       200: {
-        headers: {
-          [name: string]: unknown
-        }
         content: {
           'application/json': components['schemas']['LinksDeleted']
         }
@@ -3454,9 +2895,6 @@ export interface operations {
     responses: {
       /** @description What came of each. */
       200: {
-        headers: {
-          [name: string]: unknown
-        }
         content: {
           'application/json': components['schemas']['LinksChanged']
         }
@@ -3505,9 +2943,6 @@ export interface operations {
     responses: {
       /** @description The links. */
       200: {
-        headers: {
-          [name: string]: unknown
-        }
         content: {
           'application/x-ndjson': string
           'text/csv': string
@@ -3536,9 +2971,6 @@ export interface operations {
     responses: {
       /** @description All of them. */
       200: {
-        headers: {
-          [name: string]: unknown
-        }
         content: {
           'application/json': components['schemas']['Members']
         }
@@ -3605,9 +3037,6 @@ export interface operations {
     responses: {
       /** @description The member. */
       200: {
-        headers: {
-          [name: string]: unknown
-        }
         content: {
           'application/json': components['schemas']['Member']
         }
@@ -3635,9 +3064,6 @@ export interface operations {
     responses: {
       /** @description It is removed. */
       204: {
-        headers: {
-          [name: string]: unknown
-        }
         content?: never
       }
       400: components['responses']['Invalid']
@@ -3678,9 +3104,6 @@ export interface operations {
     responses: {
       /** @description The member as it is now. */
       200: {
-        headers: {
-          [name: string]: unknown
-        }
         content: {
           'application/json': components['schemas']['Member']
         }
@@ -3710,9 +3133,6 @@ export interface operations {
     responses: {
       /** @description The link, this once. */
       201: {
-        headers: {
-          [name: string]: unknown
-        }
         content: {
           'application/json': components['schemas']['LinkOnce']
         }
@@ -3738,9 +3158,6 @@ export interface operations {
     responses: {
       /** @description What was counted, of every tenant. */
       200: {
-        headers: {
-          [name: string]: unknown
-        }
         content: {
           'application/json': components['schemas']['QuotaSyncs']
         }
@@ -3764,9 +3181,6 @@ export interface operations {
     responses: {
       /** @description The session that asks. */
       200: {
-        headers: {
-          [name: string]: unknown
-        }
         content: {
           'application/json': components['schemas']['Session']
         }
@@ -3853,9 +3267,6 @@ export interface operations {
     responses: {
       /** @description Those that live. */
       200: {
-        headers: {
-          [name: string]: unknown
-        }
         content: {
           'application/json': components['schemas']['Sessions']
         }
@@ -3878,9 +3289,6 @@ export interface operations {
     responses: {
       /** @description They have ended. */
       204: {
-        headers: {
-          [name: string]: unknown
-        }
         content?: never
       }
       400: components['responses']['Invalid']
@@ -3905,9 +3313,6 @@ export interface operations {
     responses: {
       /** @description It has ended. */
       204: {
-        headers: {
-          [name: string]: unknown
-        }
         content?: never
       }
       400: components['responses']['Invalid']
@@ -3930,9 +3335,6 @@ export interface operations {
     responses: {
       /** @description The ways. */
       200: {
-        headers: {
-          [name: string]: unknown
-        }
         content: {
           'application/json': components['schemas']['SignInWays']
         }
@@ -3955,9 +3357,6 @@ export interface operations {
     responses: {
       /** @description The link, this once. */
       201: {
-        headers: {
-          [name: string]: unknown
-        }
         content: {
           'application/json': components['schemas']['LinkOnce']
         }
@@ -4007,9 +3406,6 @@ export interface operations {
     responses: {
       /** @description The figures. */
       200: {
-        headers: {
-          [name: string]: unknown
-        }
         content: {
           'application/json': components['schemas']['Stats']
           'text/csv': string
@@ -4034,9 +3430,6 @@ export interface operations {
     responses: {
       /** @description The figures of this moment. */
       200: {
-        headers: {
-          [name: string]: unknown
-        }
         content: {
           'application/json': components['schemas']['System']
         }
@@ -4067,9 +3460,6 @@ export interface operations {
     responses: {
       /** @description A page of tags. */
       200: {
-        headers: {
-          [name: string]: unknown
-        }
         content: {
           'application/json': components['schemas']['TagPage']
         }
@@ -4099,9 +3489,6 @@ export interface operations {
     responses: {
       /** @description It is deleted. */
       204: {
-        headers: {
-          [name: string]: unknown
-        }
         content?: never
       }
       400: components['responses']['Invalid']
@@ -4145,9 +3532,6 @@ export interface operations {
     responses: {
       /** @description The tag as it is now. */
       200: {
-        headers: {
-          [name: string]: unknown
-        }
         content: {
           'application/json': components['schemas']['Tag']
         }
@@ -4202,9 +3586,6 @@ export interface operations {
     responses: {
       /** @description The figures. */
       200: {
-        headers: {
-          [name: string]: unknown
-        }
         content: {
           'application/json': components['schemas']['Stats']
           'text/csv': string
@@ -4235,9 +3616,6 @@ export interface operations {
     responses: {
       /** @description A page of tenants. */
       200: {
-        headers: {
-          [name: string]: unknown
-        }
         content: {
           'application/json': components['schemas']['TenantPage']
         }
@@ -4304,9 +3682,6 @@ export interface operations {
     responses: {
       /** @description The tenant. */
       200: {
-        headers: {
-          [name: string]: unknown
-        }
         content: {
           'application/json': components['schemas']['Tenant']
         }
@@ -4334,9 +3709,6 @@ export interface operations {
     responses: {
       /** @description It is deleted. */
       204: {
-        headers: {
-          [name: string]: unknown
-        }
         content?: never
       }
       400: components['responses']['Invalid']
@@ -4378,9 +3750,6 @@ export interface operations {
     responses: {
       /** @description The tenant as it is now. */
       200: {
-        headers: {
-          [name: string]: unknown
-        }
         content: {
           'application/json': components['schemas']['Tenant']
         }
@@ -4410,9 +3779,6 @@ export interface operations {
     responses: {
       /** @description The keys. */
       200: {
-        headers: {
-          [name: string]: unknown
-        }
         content: {
           'application/json': components['schemas']['Keys']
         }
@@ -4484,9 +3850,6 @@ export interface operations {
     responses: {
       /** @description The key. */
       200: {
-        headers: {
-          [name: string]: unknown
-        }
         content: {
           'application/json': components['schemas']['Key']
         }
@@ -4516,9 +3879,6 @@ export interface operations {
     responses: {
       /** @description It is revoked. */
       204: {
-        headers: {
-          [name: string]: unknown
-        }
         content?: never
       }
       400: components['responses']['Invalid']
@@ -4545,9 +3905,6 @@ export interface operations {
     responses: {
       /** @description That tenant. */
       200: {
-        headers: {
-          [name: string]: unknown
-        }
         content: {
           'application/json': components['schemas']['Usage']
         }
@@ -4575,9 +3932,6 @@ export interface operations {
     responses: {
       /** @description What was counted. */
       200: {
-        headers: {
-          [name: string]: unknown
-        }
         content: {
           'application/json': components['schemas']['QuotaSync']
         }
@@ -4611,9 +3965,6 @@ export interface operations {
     responses: {
       /** @description The figures. */
       200: {
-        headers: {
-          [name: string]: unknown
-        }
         content: {
           'application/x-ndjson': string
         }
