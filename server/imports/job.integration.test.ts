@@ -91,6 +91,36 @@ it('a code that somebody else makes while its part is worked on is refused by th
   ])
 }, 120_000)
 
+it('while a part is worked on nobody makes a link of its tenant, so what is made over is what was locked', async () => {
+  const url = await freshDatabase()
+  const sql = await migrated(url)
+  const options = { url, connectMs: 5000, queryMs: 180_000, maxConnections: 1, onError: () => undefined }
+  const other = openPostgres({ ...options, name: 'other' })
+  onTestFinished(() => other.close())
+  await sql.query(`insert into links (code, url) values ('there', 'https://example.org/old')`)
+  await stage(sql, 'racing', 'there', 'coming')
+  const isWaiting = (name: string) => async (): Promise<boolean> =>
+    (await sql.query(`select from pg_stat_activity where application_name = $1 and wait_event_type = 'Lock'`, [name]))
+      .length > 0
+  const { making } = await other.transaction(async (held) => {
+    await held.query(`select from links where code = 'there' for update`)
+    work(sql, url, 180_000)
+    // It has read what is there, and comes to lock it.
+    await waitFor(isWaiting('imports'), { deadlineMs: 60_000 })
+    const third = openPostgres({ ...options, name: 'third' })
+    onTestFinished(() => third.close())
+    const making = third
+      .query(`insert into links (code, url) values ('another', 'https://example.org/')`)
+      .then(() => 'made', String)
+    await waitFor(isWaiting('third'), { deadlineMs: 60_000 })
+    return { making }
+  })
+  const done = async () => (await sql.query('select created, replaced from imports where state = $1', ['done']))[0]
+  await waitFor(async () => (await done()) !== undefined, { deadlineMs: 60_000 })
+  expect(await done()).toEqual({ created: 1, replaced: 1 })
+  expect(await making).toBe('made')
+}, 240_000)
+
 it('a database that is slow and a mistake of ours are counted apart: an import fails for the one that came too often', async () => {
   const sql = await migrated(await freshDatabase())
   await stage(sql, 'often', 'any')

@@ -113,7 +113,7 @@ async function candidates(sql: Sql, { id, tenant, dryRun }: Job, rows: readonly 
   const own = there.flatMap((link) => (link.tenant === tenant ? link.code : []))
   if (own.length > 0) {
     void sql.query('select from links where code = any ($1) order by code for no key update', [own])
-    // Some may have changed before they were locked. One that comes only now is not made over (Overtaken).
+    // Some may have changed before they were locked. None has come meanwhile: whoever makes a link waits for the tenant's row (0016).
     there = await linksAt(sql, codes)
   }
   const tried = dryRun

@@ -53,10 +53,13 @@ interface Made<Answer> {
   readonly answer: Answer
   /** Undefined: an earlier request with the same key has made them. */
   readonly results: readonly (LinkRow | QuickLinkError)[] | undefined
+  /** onExisting=return: so many were there when it was looked again, and needed no unit. */
+  readonly there: number
   readonly places: number
 }
 
 const isRefused = (one: unknown): one is QuickLinkError => one instanceof QuickLinkError
+const readable = (links: readonly Asked[]): NewAsked[] => links.filter((link) => !isRefused(link)) as NewAsked[]
 
 export async function createLinks<Answer>(deps: WriteDeps, request: BulkCreate<Answer>): Promise<Answer> {
   const { tenant, links, idempotencyKey } = request
@@ -77,7 +80,7 @@ export async function createLinks<Answer>(deps: WriteDeps, request: BulkCreate<A
         (sql, minting) => insertAll(deps, sql, { ...request, links: hashed }, place, minting),
         async () => {
           const answer = await earlier()
-          return answer === undefined ? undefined : { answer, results: undefined, places: 0 }
+          return answer === undefined ? undefined : { answer, results: undefined, there: 0, places: 0 }
         },
       ),
     )
@@ -88,11 +91,14 @@ export async function createLinks<Answer>(deps: WriteDeps, request: BulkCreate<A
     }
     made = (error as NothingMade<Answer>).made
   }
-  const { results, answer, places } = made
+  const { results, answer, there, places } = made
   const rows = madeOf(results ?? [])
   await announceAll(deps, rows, asOf)
   if (!results) await unit.giveBack()
-  else await unit.failed(Math.max(0, units - rows.length))
+  else {
+    await unit.giveBack(there)
+    await unit.failed(Math.max(0, units - there - rows.length))
+  }
   await deps.quota.settle(tenant, place, true, places)
   return answer
 }
@@ -103,7 +109,7 @@ async function admit(
   tenant: string,
   links: readonly Asked[],
 ): Promise<{ unit: Unit; units: number; asked: readonly Asked[] }> {
-  const wanted = links.filter((link) => !isRefused(link)).length
+  const wanted = readable(links).length
   const { units, unit, refused } = await deps.rateLimit.acquireMany(await deps.directory.get(tenant), wanted)
   let left = units
   const asked = links.map((link) => {
@@ -143,7 +149,7 @@ async function insertAll<Answer>(
   place: Place,
   minting: Minting,
 ): Promise<Made<Answer>> {
-  const open = links.filter((link) => !isRefused(link)) as NewAsked[]
+  const open = readable(links)
   const tags = eachOnce(open.flatMap(({ link }) => link.tags))
   if (tags.length > 0) void ensureTags(sql, tenant, tags)
   const { toMake, whole } = unlessThere ? await reuseIn(sql, tenant, unlessThere, links) : makeAll(links)
@@ -162,16 +168,17 @@ async function insertAll<Answer>(
   const { chosen, replaced } = await choose(deps, sql, { tenant, links: toMake, tags }, room)
   const results = await insertChosen(sql, chosen, minting)
   const rows = madeOf(results)
+  const there = open.length - readable(toMake).length
   const answer = present(whole(results.map((row) => ({ row, isThere: false }))))
   // Of a request that has made nothing, nothing is kept: it may be repeated as it is.
-  if (rows.length === 0) throw new NothingMade({ answer, results, places: 0 })
+  if (rows.length === 0) throw new NothingMade({ answer, results, there, places: 0 })
   for (const row of rows) {
     note(sql, by, { tenant, kind: 'link', target: row.code, changes: changesOf({ after: shown(row) }) })
   }
   const places = limitNow === null ? 0 : rows.filter(({ code }) => !replaced.has(code)).length
   if (places > 0) await deps.quota.countIn(tenant, place, terms.generation, places)
   if (idempotencyKey) void rememberAnswer(sql, tenant, idempotencyKey, undefined, answer)
-  return { answer, results, places }
+  return { answer, results, there, places }
 }
 
 const madeOf = (results: readonly (LinkRow | QuickLinkError)[]): LinkRow[] =>
@@ -198,7 +205,7 @@ async function choose(
   { tenant, links, tags }: { tenant: string; links: readonly Asked[]; tags: readonly string[] },
   room: Room | undefined,
 ): Promise<{ chosen: readonly Asked[]; replaced: ReadonlySet<Code> }> {
-  const open = links.filter((link) => !isRefused(link)) as NewAsked[]
+  const open = readable(links)
   const domains = [...new Set(open.flatMap(({ domain }) => domain ?? []))].sort()
   const codes = open.flatMap(({ code }) => code ?? [])
   const [known, there, mayUse] = await Promise.all([
@@ -239,7 +246,7 @@ async function insertChosen(
   chosen: readonly Asked[],
   shared: Minting,
 ): Promise<readonly (LinkRow | QuickLinkError)[]> {
-  const minting = { ...shared, counters: await drawCounters(sql, chosen.filter((one) => !isRefused(one) && one.code === undefined).length) } // prettier-ignore
+  const minting = { ...shared, counters: await drawCounters(sql, readable(chosen).filter(({ code }) => code === undefined).length) } // prettier-ignore
   const drafts = []
   for (const [n, one] of chosen.entries()) {
     if (isRefused(one)) continue
