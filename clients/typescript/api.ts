@@ -1958,11 +1958,7 @@ export interface operations {
         /** @description In this tenant's log. */
         tenant?: string
       }
-      header?: never
-      path?: never
-      cookie?: never
     }
-    requestBody?: never
     responses: {
       /** @description A page of the log. */
       200: {
@@ -1986,14 +1982,11 @@ export interface operations {
         /** @description Whose code it is: a further domain's host; by default, PUBLIC_URL's. */
         domain?: string
       }
-      header?: never
       path: {
         /** @description The code of a link. */
         code: string
       }
-      cookie?: never
     }
-    requestBody?: never
     responses: {
       /** @description What each of them would answer with. */
       200: {
@@ -2051,7 +2044,6 @@ export interface operations {
       path?: never
       cookie?: never
     }
-    requestBody?: never
     responses: {
       /** @description The domains. */
       200: {
@@ -2109,15 +2101,11 @@ export interface operations {
   }
   readDomain: {
     parameters: {
-      query?: never
-      header?: never
       path: {
         /** @description The host of a domain. */
         host: string
       }
-      cookie?: never
     }
-    requestBody?: never
     responses: {
       /** @description The domain. */
       200: {
@@ -2136,15 +2124,11 @@ export interface operations {
   }
   deleteDomain: {
     parameters: {
-      query?: never
-      header?: never
       path: {
         /** @description The host of a domain. */
         host: string
       }
-      cookie?: never
     }
-    requestBody?: never
     responses: {
       /** @description It is removed. */
       204: {
@@ -2162,13 +2146,10 @@ export interface operations {
   }
   changeDomain: {
     parameters: {
-      query?: never
-      header?: never
       path: {
         /** @description The host of a domain. */
         host: string
       }
-      cookie?: never
     }
     requestBody: {
       content: {
@@ -2213,11 +2194,7 @@ export interface operations {
         /** @description Whose. Others than its own only the owner may list. */
         tenant?: string
       }
-      header?: never
-      path?: never
-      cookie?: never
     }
-    requestBody?: never
     responses: {
       /** @description A page of imports. */
       200: {
@@ -2247,9 +2224,6 @@ export interface operations {
         /** @description Whose links they become. Others than its own only the owner may name. */
         tenant?: string
       }
-      header?: never
-      path?: never
-      cookie?: never
     }
     requestBody: {
       content: {
@@ -2284,15 +2258,11 @@ export interface operations {
   }
   readImport: {
     parameters: {
-      query?: never
-      header?: never
       path: {
         /** @description The id of an import. */
         id: string
       }
-      cookie?: never
     }
-    requestBody?: never
     responses: {
       /** @description The import. */
       200: {
@@ -2310,15 +2280,11 @@ export interface operations {
   }
   deleteImport: {
     parameters: {
-      query?: never
-      header?: never
       path: {
         /** @description The id of an import. */
         id: string
       }
-      cookie?: never
     }
-    requestBody?: never
     responses: {
       /** @description It is forgotten. */
       204: {
@@ -2335,15 +2301,11 @@ export interface operations {
   }
   readRefused: {
     parameters: {
-      query?: never
-      header?: never
       path: {
         /** @description The id of an import. */
         id: string
       }
-      cookie?: never
     }
-    requestBody?: never
     responses: {
       /** @description The rows, in the order of the file. */
       200: {
@@ -2399,7 +2361,6 @@ export interface operations {
       path?: never
       cookie?: never
     }
-    requestBody?: never
     responses: {
       /** @description The caller's tenant. */
       200: {
@@ -2444,11 +2405,7 @@ export interface operations {
         /** @description Only those that lead exactly there. */
         url?: string
       }
-      header?: never
-      path?: never
-      cookie?: never
     }
-    requestBody?: never
     responses: {
       /** @description A page of links. */
       200: {
@@ -2475,8 +2432,6 @@ export interface operations {
         /** @description Makes it safe to repeat the request. Another body under the same key is 409. */
         'Idempotency-Key'?: string
       }
-      path?: never
-      cookie?: never
     }
     requestBody: {
       content: {
@@ -2529,14 +2484,11 @@ export interface operations {
         /** @description Whose code it is: a further domain's host; by default, PUBLIC_URL's. */
         domain?: string
       }
-      header?: never
       path: {
         /** @description The code of a link. */
         code: string
       }
-      cookie?: never
     }
-    requestBody?: never
     responses: {
       /** @description The link. */
       200: {
@@ -2570,9 +2522,7 @@ export interface operations {
         /** @description The code of a link. */
         code: string
       }
-      cookie?: never
     }
-    requestBody?: never
     responses: {
       /** @description It is deleted. */
       204: {
@@ -2602,7 +2552,6 @@ export interface operations {
         /** @description The code of a link. */
         code: string
       }
-      cookie?: never
     }
     requestBody: {
       content: {
@@ -2655,14 +2604,11 @@ export interface operations {
         /** @description By default now. */
         to?: string
       }
-      header?: never
       path: {
         /** @description The code of a link. */
         code: string
       }
-      cookie?: never
     }
-    requestBody?: never
     responses: {
       /** @description The clicks of that time. */
       200: {
@@ -2684,14 +2630,11 @@ export interface operations {
         /** @description Whose code it is: a further domain's host; by default, PUBLIC_URL's. */
         domain?: string
       }
-      header?: never
       path: {
         /** @description The code of a link. */
         code: string
       }
-      cookie?: never
     }
-    requestBody?: never
     responses: {
       /** @description The hits of this month. */
       200: {
@@ -2736,14 +2679,11 @@ export interface operations {
         /** @description The time zone, by its IANA name, whose days, weeks (from Monday) and months `series` has. */
         tz?: string
       }
-      header?: never
       path: {
         /** @description The code of a link. */
         code: string
       }
-      cookie?: never
     }
-    requestBody?: never
     responses: {
       /** @description The figures. */
       200: {
@@ -2770,8 +2710,6 @@ export interface operations {
         /** @description Makes it safe to repeat the request. Another body under the same key is 409. */
         'Idempotency-Key'?: string
       }
-      path?: never
-      cookie?: never
     }
     requestBody: {
       content: {
@@ -2815,9 +2753,6 @@ export interface operations {
         /** @description Whose code it is: a further domain's host; by default, PUBLIC_URL's. */
         domain?: string
       }
-      header?: never
-      path?: never
-      cookie?: never
     }
     requestBody: {
       content: {
@@ -2854,9 +2789,6 @@ export interface operations {
         /** @description Whose code it is: a further domain's host; by default, PUBLIC_URL's. */
         domain?: string
       }
-      header?: never
-      path?: never
-      cookie?: never
     }
     requestBody: {
       content: {
@@ -2935,11 +2867,7 @@ export interface operations {
         /** @description Only those that lead exactly there. */
         url?: string
       }
-      header?: never
-      path?: never
-      cookie?: never
     }
-    requestBody?: never
     responses: {
       /** @description The links. */
       200: {
@@ -2963,11 +2891,7 @@ export interface operations {
         /** @description Of this tenant: for the owner. */
         tenant?: string
       }
-      header?: never
-      path?: never
-      cookie?: never
     }
-    requestBody?: never
     responses: {
       /** @description All of them. */
       200: {
@@ -3025,15 +2949,11 @@ export interface operations {
   }
   readMember: {
     parameters: {
-      query?: never
-      header?: never
       path: {
         /** @description The id of a member. */
         id: string
       }
-      cookie?: never
     }
-    requestBody?: never
     responses: {
       /** @description The member. */
       200: {
@@ -3052,15 +2972,11 @@ export interface operations {
   }
   deleteMember: {
     parameters: {
-      query?: never
-      header?: never
       path: {
         /** @description The id of a member. */
         id: string
       }
-      cookie?: never
     }
-    requestBody?: never
     responses: {
       /** @description It is removed. */
       204: {
@@ -3077,13 +2993,10 @@ export interface operations {
   }
   changeMember: {
     parameters: {
-      query?: never
-      header?: never
       path: {
         /** @description The id of a member. */
         id: string
       }
-      cookie?: never
     }
     requestBody: {
       content: {
@@ -3121,15 +3034,11 @@ export interface operations {
   }
   inviteMember: {
     parameters: {
-      query?: never
-      header?: never
       path: {
         /** @description The id of a member. */
         id: string
       }
-      cookie?: never
     }
-    requestBody?: never
     responses: {
       /** @description The link, this once. */
       201: {
@@ -3154,7 +3063,6 @@ export interface operations {
       path?: never
       cookie?: never
     }
-    requestBody?: never
     responses: {
       /** @description What was counted, of every tenant. */
       200: {
@@ -3177,7 +3085,6 @@ export interface operations {
       path?: never
       cookie?: never
     }
-    requestBody?: never
     responses: {
       /** @description The session that asks. */
       200: {
@@ -3237,7 +3144,6 @@ export interface operations {
       path?: never
       cookie?: never
     }
-    requestBody?: never
     responses: {
       /** @description It has ended. */
       204: {
@@ -3263,7 +3169,6 @@ export interface operations {
       path?: never
       cookie?: never
     }
-    requestBody?: never
     responses: {
       /** @description Those that live. */
       200: {
@@ -3285,7 +3190,6 @@ export interface operations {
       path?: never
       cookie?: never
     }
-    requestBody?: never
     responses: {
       /** @description They have ended. */
       204: {
@@ -3301,15 +3205,11 @@ export interface operations {
   }
   endSession: {
     parameters: {
-      query?: never
-      header?: never
       path: {
         /** @description The id of a session. */
         id: string
       }
-      cookie?: never
     }
-    requestBody?: never
     responses: {
       /** @description It has ended. */
       204: {
@@ -3331,7 +3231,6 @@ export interface operations {
       path?: never
       cookie?: never
     }
-    requestBody?: never
     responses: {
       /** @description The ways. */
       200: {
@@ -3353,7 +3252,6 @@ export interface operations {
       path?: never
       cookie?: never
     }
-    requestBody?: never
     responses: {
       /** @description The link, this once. */
       201: {
@@ -3398,11 +3296,7 @@ export interface operations {
         /** @description The time zone, by its IANA name, whose days, weeks (from Monday) and months `series` has. */
         tz?: string
       }
-      header?: never
-      path?: never
-      cookie?: never
     }
-    requestBody?: never
     responses: {
       /** @description The figures. */
       200: {
@@ -3426,7 +3320,6 @@ export interface operations {
       path?: never
       cookie?: never
     }
-    requestBody?: never
     responses: {
       /** @description The figures of this moment. */
       200: {
@@ -3452,11 +3345,7 @@ export interface operations {
         /** @description Whose tags. Others than one's own only the owner may ask for. */
         tenant?: string
       }
-      header?: never
-      path?: never
-      cookie?: never
     }
-    requestBody?: never
     responses: {
       /** @description A page of tags. */
       200: {
@@ -3478,14 +3367,11 @@ export interface operations {
         /** @description Whose tags. Others than one's own only the owner may ask for. */
         tenant?: string
       }
-      header?: never
       path: {
         /** @description The name of a tag, in any case. */
         tag: string
       }
-      cookie?: never
     }
-    requestBody?: never
     responses: {
       /** @description It is deleted. */
       204: {
@@ -3506,12 +3392,10 @@ export interface operations {
         /** @description Whose tags. Others than one's own only the owner may ask for. */
         tenant?: string
       }
-      header?: never
       path: {
         /** @description The name of a tag, in any case. */
         tag: string
       }
-      cookie?: never
     }
     requestBody: {
       content: {
@@ -3575,14 +3459,11 @@ export interface operations {
         /** @description The time zone, by its IANA name, whose days, weeks (from Monday) and months `series` has. */
         tz?: string
       }
-      header?: never
       path: {
         /** @description The name of a tag, in any case. */
         tag: string
       }
-      cookie?: never
     }
-    requestBody?: never
     responses: {
       /** @description The figures. */
       200: {
@@ -3608,11 +3489,7 @@ export interface operations {
         /** @description How many items a page has at most. */
         limit?: number
       }
-      header?: never
-      path?: never
-      cookie?: never
     }
-    requestBody?: never
     responses: {
       /** @description A page of tenants. */
       200: {
@@ -3670,15 +3547,11 @@ export interface operations {
   }
   readTenant: {
     parameters: {
-      query?: never
-      header?: never
       path: {
         /** @description The id of a tenant. */
         id: string
       }
-      cookie?: never
     }
-    requestBody?: never
     responses: {
       /** @description The tenant. */
       200: {
@@ -3697,15 +3570,11 @@ export interface operations {
   }
   deleteTenant: {
     parameters: {
-      query?: never
-      header?: never
       path: {
         /** @description The id of a tenant. */
         id: string
       }
-      cookie?: never
     }
-    requestBody?: never
     responses: {
       /** @description It is deleted. */
       204: {
@@ -3723,13 +3592,10 @@ export interface operations {
   }
   changeTenant: {
     parameters: {
-      query?: never
-      header?: never
       path: {
         /** @description The id of a tenant. */
         id: string
       }
-      cookie?: never
     }
     requestBody: {
       content: {
@@ -3767,15 +3633,11 @@ export interface operations {
   }
   listKeys: {
     parameters: {
-      query?: never
-      header?: never
       path: {
         /** @description The id of a tenant. */
         id: string
       }
-      cookie?: never
     }
-    requestBody?: never
     responses: {
       /** @description The keys. */
       200: {
@@ -3794,13 +3656,10 @@ export interface operations {
   }
   createKey: {
     parameters: {
-      query?: never
-      header?: never
       path: {
         /** @description The id of a tenant. */
         id: string
       }
-      cookie?: never
     }
     requestBody: {
       content: {
@@ -3836,17 +3695,13 @@ export interface operations {
   }
   readKey: {
     parameters: {
-      query?: never
-      header?: never
       path: {
         /** @description The id of a tenant. */
         id: string
         /** @description The id of a key, which is not the key. */
         keyId: string
       }
-      cookie?: never
     }
-    requestBody?: never
     responses: {
       /** @description The key. */
       200: {
@@ -3865,17 +3720,13 @@ export interface operations {
   }
   revokeKey: {
     parameters: {
-      query?: never
-      header?: never
       path: {
         /** @description The id of a tenant. */
         id: string
         /** @description The id of a key, which is not the key. */
         keyId: string
       }
-      cookie?: never
     }
-    requestBody?: never
     responses: {
       /** @description It is revoked. */
       204: {
@@ -3893,15 +3744,11 @@ export interface operations {
   }
   readTenantLimits: {
     parameters: {
-      query?: never
-      header?: never
       path: {
         /** @description The id of a tenant. */
         id: string
       }
-      cookie?: never
     }
-    requestBody?: never
     responses: {
       /** @description That tenant. */
       200: {
@@ -3920,15 +3767,11 @@ export interface operations {
   }
   syncQuota: {
     parameters: {
-      query?: never
-      header?: never
       path: {
         /** @description The id of a tenant. */
         id: string
       }
-      cookie?: never
     }
-    requestBody?: never
     responses: {
       /** @description What was counted. */
       200: {
@@ -3957,11 +3800,7 @@ export interface operations {
         /** @description By default now. */
         to?: string
       }
-      header?: never
-      path?: never
-      cookie?: never
     }
-    requestBody?: never
     responses: {
       /** @description The figures. */
       200: {
