@@ -1,3 +1,4 @@
+import { readFileSync, readdirSync } from 'node:fs'
 import { afterEach, beforeEach, expect, it, test, vi } from 'vitest'
 import { limits } from '../limits.ts'
 import { Hasher } from './hasher.ts'
@@ -17,6 +18,17 @@ test('the password opens what it was hashed to, and nothing else does', async ()
   expect(await hasher.isRight('correct horse', one, wanted)).toBe(true)
   expect(await hasher.isRight('correct horse ', one, wanted)).toBe(false)
   expect(await hasher.isRight('', one, wanted)).toBe(false)
+})
+
+test.runIf(process.platform === 'linux')('the thread that hashes comes last, and no other one does', async () => {
+  await hasher.hash('correct horse')
+  const priorities = readdirSync('/proc/self/task').map((thread) => {
+    const [, after = ''] = readFileSync(`/proc/self/task/${thread}/stat`, 'latin1').split(') ')
+    return Number(after.split(' ')[16])
+  })
+  // This process may itself be one that somebody has made come later.
+  const own = Math.min(...priorities)
+  expect(priorities.filter((priority) => priority !== own)).toEqual([10])
 })
 
 test('the same letters are the same password, however they were typed', async () => {

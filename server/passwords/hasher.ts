@@ -5,10 +5,10 @@ import { randomBytes, timingSafeEqual } from 'node:crypto'
 import { Worker } from 'node:worker_threads'
 import { limits } from '../limits.ts'
 import { QuickLinkError } from '../errors.ts'
-import { hashBytes, type Hashing } from './hashing-thread.ts'
+import type { Hashing } from './hashing-thread.ts'
 
 /** 32 MB, and about 60 ms of a core. Written into every hash, so that it can be raised. */
-const cost = { log2N: 15, r: 8, p: 1 } as const
+const cost = { log2N: 15, r: 8, p: 1, bytes: 32 } as const
 
 interface Waiting {
   readonly job: Hashing
@@ -112,7 +112,8 @@ const tooMany = (): QuickLinkError =>
 function parse(kept: string): { terms: Omit<Hashing, 'password'>; hash: Buffer } | undefined {
   const [, log2N, r, p, salt, hash] = /^scrypt\$(\d{1,2})\$(\d)\$(\d)\$([\w-]+)\$([\w-]+)$/.exec(kept) ?? []
   if (hash === undefined) return undefined
-  const bytes = Buffer.from(hash, 'base64url')
-  const terms = { log2N: Number(log2N), r: Number(r), p: Number(p), salt: Buffer.from(salt!, 'base64url') }
-  return bytes.length === hashBytes && terms.log2N <= 17 ? { terms, hash: bytes } : undefined
+  const known = Buffer.from(hash, 'base64url')
+  const { bytes } = cost
+  const terms = { log2N: Number(log2N), r: Number(r), p: Number(p), bytes, salt: Buffer.from(salt!, 'base64url') }
+  return known.length === bytes && terms.log2N <= 17 ? { terms, hash: known } : undefined
 }

@@ -77,12 +77,12 @@ test('a reader who leaves, as of `make drill | head`: the same as Ctrl-C', { tim
 
 test('a fault that does not land is inconclusive, whatever else was seen', { timeout: 240_000 }, async () => {
   const fault = { ...redisRefused.fault, inject: () => Promise.resolve() }
-  const options = { short: true, mode: 'embedded' as const, sources: projectDir, say: () => undefined }
+  const options = { short: true, anyhow: true, mode: 'embedded' as const, sources: projectDir, say: () => undefined }
   const drill = async () => reportOf(await runDrill({ ...redisRefused, fault }, options), undefined)
   const said = 'The fault did not land: not so that a stranger is refused by Redis.'
   let report = await drill()
-  // A machine that is busy at that moment is a reason of its own.
-  for (let tries = 1; tries < 3 && report.reasons.some((why) => why !== said); tries++) report = await drill()
+  // A machine that is too busy to get as far as that has another chance.
+  for (let tries = 1; tries < 3 && !report.reasons.includes(said); tries++) report = await drill()
   expect(report.verdict).toBe('INCONCLUSIVE')
-  expect(report.reasons).toEqual([said])
+  expect(report.reasons).toContain(said)
 })
