@@ -18,7 +18,7 @@ function roomOf(path: string): string {
 }
 
 /** With files that are new, and without what git ignores. */
-const listed = execFileSync('git', ['ls-files', '-co', '--exclude-standard', '--', '*.ts'], { encoding: 'utf8' })
+const listed = String(execFileSync('git', ['ls-files', '-co', '--exclude-standard', '--', '*.ts', '*.tsx']))
 const paths = listed.split('\n').filter((path) => path !== '' && existsSync(path))
 
 const rooms = new Map<string, Count>()
