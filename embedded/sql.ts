@@ -14,7 +14,7 @@ export const openSql = (url: string, more: More = {}): Postgres =>
     url,
     name: 'quicklink-hand',
     maxConnections: 2,
-    connectMs: 5000,
+    connectMs: 30_000,
     queryMs: 60_000,
     onError: () => undefined,
     ...more,

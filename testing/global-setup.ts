@@ -66,7 +66,7 @@ export async function makeDatabase(adminUrl: string, password: string): Promise<
     await sql.query('create database quicklink owner quicklink')
   })
   const url = Object.assign(new URL(adminUrl), { username: 'quicklink', password, pathname: '/quicklink' })
-  await withDatabaseLock({ url: url.href, connectMs: 5000, onInfo: () => undefined }, () => Promise.resolve())
+  await withDatabaseLock({ url: url.href, connectMs: 30_000, onInfo: () => undefined }, () => Promise.resolve())
 }
 
 type Started = Omit<SharedServices, 'rolePassword' | 'runDir'> & { stop(): Promise<void> }

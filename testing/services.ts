@@ -65,7 +65,7 @@ const anotherEpoch = (url: string): Promise<unknown> =>
 export async function migrated(databaseUrl: string): Promise<Postgres> {
   const db = openSql(databaseUrl, { maxConnections: 8 })
   releases.push(db.close)
-  await withDatabaseLock({ url: databaseUrl, connectMs: 5000, onInfo: () => undefined }, () => Promise.resolve())
+  await withDatabaseLock({ url: databaseUrl, connectMs: 30_000, onInfo: () => undefined }, () => Promise.resolve())
   return db
 }
 
