@@ -40,7 +40,7 @@ export const clusterFailover: Drill = {
       atLeast: 0,
       atMost: 0,
     },
-    p99Below('p99 of all links', ({ fault }) => fault, bothDeadlinesMs),
+    p99Below('p99 of all links', ({ sinceLanded }) => sinceLanded, bothDeadlinesMs),
   ],
   heal: {
     what: 'the cluster promotes the replica',

@@ -48,7 +48,7 @@ export const clusterReshard: Drill = {
       atMost: 0,
       latency: true,
     },
-    p99Below('p99 of all links', ({ fault }) => fault, bothDeadlinesMs),
+    p99Below('p99 of all links', ({ sinceLanded }) => sinceLanded, bothDeadlinesMs),
   ],
   heal: {
     what: 'the rest of its keys moves, and then the slot',

@@ -32,7 +32,7 @@ export const redisFailover: Drill = {
     seconds: 0,
     fixed: true,
   },
-  during: [p99Below('p99 of all links', ({ fault }) => fault, bothDeadlinesMs)],
+  during: [p99Below('p99 of all links', ({ sinceLanded }) => sinceLanded, bothDeadlinesMs)],
   heal: {
     what: 'the Sentinels promote the replica',
     undo: (context) => groupOf(context).promoted(),

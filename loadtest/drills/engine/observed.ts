@@ -26,7 +26,7 @@ type Labels = Readonly<Record<string, string>>
 export type Observed = ReturnType<typeof lookBack>
 
 export function lookBack({ moments, load, watch, scrapes, noted, may, breakerOpenMs, workers }: Run) {
-  const { beganMs, injectedMs, healedMs, recoveredMs, endedMs } = moments
+  const { beganMs, injectedMs, landedMs, healedMs, recoveredMs, endedMs } = moments
   const phase = (fromMs: number, toMs: number, mayThen = may): Phase => {
     const answers = load.answers.filter(({ dueMs }) => dueMs >= fromMs && dueMs < toMs)
     return new Phase(answers, { fromMs, toMs, wrong: load.wrong, may: mayThen })
@@ -42,6 +42,8 @@ export function lookBack({ moments, load, watch, scrapes, noted, may, breakerOpe
     workers,
     baseline: phase(beganMs, injectedMs, none),
     fault: phase(injectedMs, healedMs),
+    /** Without what a drill does before it lands: many changes at once take their time on a busy machine. */
+    sinceLanded: phase(landedMs, healedMs),
     /** From the heal until steady again. */
     recovery: phase(healedMs, recoveredMs),
     after: phase(recoveredMs, endedMs, none),
