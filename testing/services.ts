@@ -44,14 +44,21 @@ export async function freshDatabase(): Promise<string> {
 /** One without any table. */
 export const emptyDatabase = (): Promise<string> => newDatabase('')
 
+/** Not a claim: a busy machine takes its time. */
+const patience = { connectMs: 60_000 }
+
 async function newDatabase(how: string): Promise<string> {
   const { adminUrl, rolePassword } = inject('services')
   const name = randomName()
-  await withSql(adminUrl, (admin) => admin.query(`create database ${name} owner quicklink ${how}`))
+  await withSql(adminUrl, (admin) => admin.query(`create database ${name} owner quicklink ${how}`), patience)
   releases.push(() =>
-    withSql(adminUrl, async (admin) => {
-      await admin.query(`drop database if exists ${name} with (force)`)
-    }),
+    withSql(
+      adminUrl,
+      async (admin) => {
+        await admin.query(`drop database if exists ${name} with (force)`)
+      },
+      patience,
+    ),
   )
   const url = new URL(adminUrl)
   return Object.assign(url, { username: 'quicklink', password: rolePassword, pathname: `/${name}` }).href
@@ -59,7 +66,7 @@ async function newDatabase(how: string): Promise<string> {
 
 /** What was copied is a database of its own. */
 const anotherEpoch = (url: string): Promise<unknown> =>
-  withSql(url, (sql) => sql.query('update ql_meta set epoch = gen_random_uuid()'))
+  withSql(url, (sql) => sql.query('update ql_meta set epoch = gen_random_uuid()'), patience)
 
 /** Connections to a database that has its tables now. */
 export async function migrated(databaseUrl: string): Promise<Postgres> {
@@ -171,8 +178,8 @@ export async function startSentinels(): Promise<SentinelGroup> {
 }
 
 /** Three primaries with a replica each, of the test's own. */
-export async function startCluster(): Promise<RedisCluster> {
-  const cluster = await startRedisCluster(mkdtempSync(join(inject('services').runDir, 'cluster-')))
+export async function startCluster(options?: Parameters<typeof startRedisCluster>[1]): Promise<RedisCluster> {
+  const cluster = await startRedisCluster(mkdtempSync(join(inject('services').runDir, 'cluster-')), options)
   releases.push(cluster.close)
   return cluster
 }

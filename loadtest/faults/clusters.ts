@@ -20,12 +20,28 @@ interface ClusterOptions {
   readonly primaries?: number
   /** After which a node that says nothing is taken for dead. */
   readonly nodeTimeoutMs?: number
+  /** Files of a certificate for `localhost`: nodes speak TLS, to each other too, and tell of each other by that name. */
+  readonly tls?: { readonly cert: string; readonly key: string; readonly ca: string }
 }
 
-export async function startRedisCluster(dir: string, { primaries = 3, nodeTimeoutMs = 1000 }: ClusterOptions = {}) {
+export async function startRedisCluster(
+  dir: string,
+  { primaries = 3, nodeTimeoutMs = 1000, tls }: ClusterOptions = {},
+) {
   const password = newPassword()
   const start = async (_: unknown, n: number): Promise<ClusterServer> => {
-    const busPort = await freePort()
+    const [busPort, tlsPort] = [await freePort(), await freePort()]
+    const secure = tls && [
+      `tls-port ${tlsPort}`,
+      `tls-cert-file ${tls.cert}`,
+      `tls-key-file ${tls.key}`,
+      `tls-ca-cert-file ${tls.ca}`,
+      'tls-auth-clients no',
+      'tls-cluster yes',
+      'tls-replication yes',
+      'cluster-announce-hostname localhost',
+      'cluster-preferred-endpoint-type hostname',
+    ]
     const config = [
       'cluster-enabled yes',
       `cluster-port ${busPort}`,
@@ -35,9 +51,11 @@ export async function startRedisCluster(dir: string, { primaries = 3, nodeTimeou
       `masterauth ${password}`,
       'save ""',
       'repl-diskless-sync-delay 0',
+      ...(secure ?? []),
     ]
     const server = await startLocalRedis({ dir: join(dir, `node-${n}`), password, config })
-    return { server, busPort, id: (await tell(server, 'CLUSTER MYID')).split('\r\n')[1] ?? '' }
+    const address = tls ? `localhost:${tlsPort}` : `127.0.0.1:${server.port}`
+    return { server, address, busPort, id: (await tell(server, 'CLUSTER MYID')).split('\r\n')[1] ?? '' }
   }
   const nodes = await Promise.all(Array.from({ length: 2 * primaries }, start))
   const firsts = nodes.slice(0, primaries)
@@ -90,7 +108,8 @@ export async function startRedisCluster(dir: string, { primaries = 3, nodeTimeou
   return {
     /** What a server needs to find it. */
     env: {
-      REDIS_CLUSTER: nodes.map(({ server }) => `127.0.0.1:${server.port}`).join(','),
+      REDIS_CLUSTER: nodes.map(({ address }) => address).join(','),
+      ...(tls && { REDIS_CA_FILE: tls.ca }),
       REDIS_USERNAME: 'quicklink',
       REDIS_PASSWORD: password,
       REDIS_PARTITIONS: String(partitions),
@@ -152,6 +171,8 @@ export async function startRedisCluster(dir: string, { primaries = 3, nodeTimeou
 
 export interface ClusterServer {
   readonly server: LocalServer
+  /** Where a server finds it. */
+  readonly address: string
   readonly busPort: number
   readonly id: string
 }

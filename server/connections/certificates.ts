@@ -8,6 +8,8 @@ export interface Server {
   readonly setting: string
   /** What to do about a CA that is not known. */
   readonly ca: string
+  /** What to do about another name; undefined: the setting has it. */
+  readonly host?: string | undefined
 }
 
 /** Nobody could be asked: it may be another one tomorrow, or its certificate may be exchanged. */
@@ -20,7 +22,7 @@ const unknownCa =
 const outOfTime = /^CERT_(HAS_EXPIRED|NOT_YET_VALID)$/
 
 /** Whatever else it is stays as it is. */
-export function inPlainWords(error: unknown, { name, url, setting, ca }: Server): unknown {
+export function inPlainWords(error: unknown, { name, url, setting, ca, host: named }: Server): unknown {
   if (!(error instanceof Error)) return error
   const { code = '' } = error as NodeJS.ErrnoException
   const told = (what: string): Unverified => new Unverified(what, { cause: error })
@@ -30,7 +32,7 @@ export function inPlainWords(error: unknown, { name, url, setting, ca }: Server)
   }
   if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') {
     return told(
-      `The certificate of ${name} at ${host} is not for ${hostname}: ${setting} has to use a name that is in it.`,
+      `The certificate of ${name} at ${host} is not for ${hostname}: ${named ?? `${setting} has to use a name that is in it`}.`,
     )
   }
   if (outOfTime.test(code)) return told(`The certificate of ${name} at ${host} is out of its time (${code}): renew it.`)

@@ -3,13 +3,14 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import type { ClusterServer, RedisCluster } from '../../loadtest/faults/clusters.ts'
 import { startTestApp, type TestApp } from '../../testing/app.ts'
 import { apiOf } from '../../testing/http.ts'
-import { freshDatabase, startCluster, waitFor } from '../../testing/services.ts'
+import { freshDatabase, handInPsql, startCluster, waitFor } from '../../testing/services.ts'
 import { loadConfig } from '../config.ts'
 import type { Code } from '../link.ts'
 import { keysIn } from '../redis-keys.ts'
 import { Breaker } from './breaker.ts'
 import { lacksOf } from './cluster-needs.ts'
 import { openCluster } from './cluster.ts'
+import type { Postgres } from './postgres.ts'
 import { nodeTarget, openRedis } from './redis.ts'
 import { partitionOf, slotOf, tagsFor } from './slots.ts'
 
@@ -21,6 +22,7 @@ const patience = { deadlineMs: 15_000 }
 let cluster: RedisCluster
 let apps: readonly [TestApp, TestApp]
 let codes: string[]
+let hand: Postgres
 
 const partitionOfCode = (code: string): number => partitionOf(code, partitions)
 const slotOfPartition = (n: number): number => slotOf(tags[n]!)
@@ -34,12 +36,15 @@ const leadsTo = async (app: TestApp, code: string): Promise<string | number> => 
 }
 const heldAt = async (owner: ClusterServer, code: string): Promise<boolean> =>
   (await cluster.tell(owner, `EXISTS ${keys[partitionOfCode(code)]!.link(code as Code)}`)) === ':1'
+const heldAll = async (codes: readonly string[]): Promise<boolean> =>
+  (await Promise.all(codes.map(async (code) => heldAt(await ownerOf(code), code)))).every(Boolean)
 const ownerOf = async (code: string): Promise<ClusterServer> =>
   (await cluster.ownerOf(slotOfPartition(partitionOfCode(code))))!
 
 beforeAll(async () => {
   cluster = await startCluster()
   const databaseUrl = await freshDatabase()
+  hand = handInPsql(databaseUrl)
   // Tier 1 keeps next to nothing: what is asked for is looked up.
   const env = { ...cluster.env, REDIS_PARTITIONS: String(partitions), LOCAL_CACHE_MAX: '1' }
   const first = await startTestApp({ databaseUrl, env })
@@ -151,6 +156,41 @@ describe('on a Redis Cluster', () => {
     await waitFor(() => heldAt(to, code), patience)
     await one.api('PATCH', `/links/${code}`, { url: target(code) })
     await waitFor(async () => (await leadsTo(other, code)) === target(code), patience)
+  })
+
+  it('more changes at once than a pass lists are forgotten in all partitions, and none is undone', async () => {
+    const many = 1700
+    const some = Array.from({ length: 60 }, (_, n) => `many-${n * 28}`)
+    const sayAll = async (of: string): Promise<void> => {
+      for (const app of apps) for (const code of some) expect([code, await leadsTo(app, code)]).toEqual([code, target(code, of)])
+    } // prettier-ignore
+    const changeAll = (of: string) =>
+      hand.query(`update links set url = 'https://example.org/' || code || '/' || $1 where code like 'many-%'`, [of])
+    await hand.query(
+      `insert into links (code, url) select 'many-' || n, 'https://example.org/many-' || n || '/first' from generate_series(0, $1 - 1) n`,
+      [many],
+    )
+    await sayAll('first')
+    await waitFor(() => heldAll(some), patience)
+    // Nobody announces it: passes alone hear of it.
+    await changeAll('second')
+    await waitFor(async () => {
+      const led = await Promise.all(apps.flatMap((app) => some.map((code) => leadsTo(app, code))))
+      return led.every((to) => String(to).endsWith('/second'))
+    }, patience)
+    await waitFor(areTrusted, patience)
+    await sayAll('second')
+    // And by the API, where the process that is asked announces them.
+    const codes = Array.from({ length: 600 }, (_, n) => `many-${n}`)
+    const { status } = await apps[0].api('PATCH', '/links/bulk', { codes, change: { enabled: false } })
+    expect(status).toBe(200)
+    const gone = some.filter((code) => codes.includes(code))
+    await waitFor(async () => {
+      const led = await Promise.all(apps.flatMap((app) => gone.map((code) => leadsTo(app, code))))
+      return led.every((to) => to === 404)
+    }, patience)
+    await waitFor(areTrusted, patience)
+    for (const app of apps) for (const code of gone) expect([code, await leadsTo(app, code)]).toEqual([code, 404])
   })
 
   it('when a node is emptied, all redirects are right, and its partitions are trusted again', async () => {

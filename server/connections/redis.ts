@@ -15,7 +15,7 @@ export type PartitionRedis = Pick<
 >
 
 export type RedisTarget = Pick<Config, 'redisUrl' | 'redisSentinels' | 'redisSentinelName' | 'redisPassword'> &
-  Partial<Pick<Config, 'redisCaFile' | 'files'>>
+  Partial<Pick<Config, 'redisCaFile' | 'redisCluster' | 'files'>>
 
 /** Answers what Redis says. */
 export type Script = (keys: readonly string[], args: readonly (string | number)[]) => Promise<unknown>
@@ -112,12 +112,21 @@ function exchanged(target: RedisTarget): Pick<RedisOptions, 'host' | 'port' | 'u
   }
 }
 
-const server = ({ redisUrl = '' }: RedisTarget): Server => ({
+const server = ({ redisUrl = '', redisCluster }: RedisTarget): Server => ({
   name: 'Redis',
   url: redisUrl,
-  setting: 'REDIS_URL',
+  setting: redisCluster ? 'REDIS_CA_FILE' : 'REDIS_URL',
   ca: "REDIS_CA_FILE has to name its CA's file",
+  // Of a cluster QuickLink is given some names, and nodes tell it all others.
+  host: redisCluster && 'REDIS_CLUSTER, and the nodes by cluster-announce-hostname with cluster-preferred-endpoint-type hostname, have to use names that are in it', // prettier-ignore
 })
+
+/** A server says of a handshake that ends half way that it has, which ioredis listens for once only: an error that nobody hears ends the process. */
+function letGo(client: Redis): void {
+  const stream = client.stream as Redis['stream'] | undefined
+  stream?.on('error', () => undefined)
+  client.disconnect()
+}
 
 // ioredis' overloads and exactOptionalPropertyTypes do not agree.
 const Client = Redis as unknown as new (options: RedisOptions) => Redis
@@ -134,6 +143,7 @@ export function openRedis(target: RedisTarget, hooks: RedisHooks) {
     }
     const made: Redis = new Client({ ...options, retryStrategy })
     made.on('error', (error) => {
+      if (closed) return
       if (nonsense.test(error.message))
         made.stream.destroy(new Senseless('Redis has sent what is no answer', { cause: error }))
       isSenseless ||= error instanceof Senseless
@@ -209,7 +219,7 @@ export function openRedis(target: RedisTarget, hooks: RedisHooks) {
       listening.on('message', (_channel, message: string) => onMessage(message))
       return () => {
         subscribers.delete(listening)
-        listening.removeAllListeners('end').disconnect()
+        letGo(listening.removeAllListeners('end'))
       }
     },
     /** What is asked until this turn of the event loop ends is sent in one piece. */
@@ -249,8 +259,7 @@ export function openRedis(target: RedisTarget, hooks: RedisHooks) {
     },
     close(): void {
       closed = true
-      client.disconnect()
-      for (const subscriber of subscribers) subscriber.disconnect()
+      for (const each of [client, ...subscribers]) letGo(each)
     },
   }
 }

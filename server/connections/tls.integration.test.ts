@@ -88,6 +88,15 @@ function openTestRedis(target: object, told: string[] = []) {
   return openRedis({ ...none, ...target }, { onError, onCommand: () => undefined })
 }
 
+test.each(['localhost', '127.0.0.1'])('Redis at %s: a connection that is let go in the middle of its handshake ends nothing else', async (host) => {
+  // An error that nobody hears of fails this run.
+  for (let n = 0; n < 150; n++) {
+    const redis = openTestRedis({ redisUrl: redisAt(host), redisCaFile: ca })
+    await new Promise((resolve) => setTimeout(resolve, Math.random() * 20))
+    redis.close()
+  }
+}) // prettier-ignore
+
 test('with the right CA and name a server runs over TLS alone', async () => {
   const app = await startTestApp({
     databaseUrl: postgresAt('localhost', ca),

@@ -70,6 +70,6 @@ const watched = (appliance: Appliance, prometheusUrl: string): Appliance => ({
 
 /** Long enough for everything that may be waited for: containers start slowly, and alerts have their time. */
 const maxSeconds = (drill: Drill, options: Options, breakerOpenMs: number): number =>
-  (options.mode !== 'embedded' || checksAlerts(options) ? 480 : 120) +
+  (options.mode !== 'embedded' || checksAlerts(options) ? 480 : 240) +
   2 * secondsOf(drill, options) +
   breakerOpenMs / 1000

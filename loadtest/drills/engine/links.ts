@@ -74,7 +74,8 @@ export async function cacheAll(appliance: Appliance, prefix: string, count: numb
     await pause(1000)
     return false
   }
-  if (!(await proven(allHeld, 30_000)))
+  // Before the drill: a busy machine has its time.
+  if (!(await proven(allHeld, 90_000)))
     throw new Doubt(`${missing.length} links of ${prefix} could not be put into Redis.`)
 }
 
