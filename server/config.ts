@@ -40,7 +40,7 @@ const oneOf = <const T extends string>(words: readonly [T, ...T[]], fallback: T 
 
 const text = (fallback: string | undefined, why: string): Setting<string> => setting(z.string().min(1), fallback, why)
 
-const url = (protocols: readonly string[], fallback: string | undefined, why: string): Setting<string> =>
+const url = (protocols: readonly string[], why: string): Setting<string> =>
   setting(
     z
       .string()
@@ -48,7 +48,7 @@ const url = (protocols: readonly string[], fallback: string | undefined, why: st
         (value) => URL.canParse(value) && protocols.includes(new URL(value).protocol),
         `must be a URL that begins with ${protocols.map((p) => `${p}//`).join(' or ')}`,
       ),
-    fallback,
+    undefined,
     why,
   )
 
@@ -104,24 +104,22 @@ export const settings = {
   host: text('0.0.0.0', 'the address that PORT is bound to'),
   opsPort: whole(9464, 0, 65535, 'health and metrics; never published'),
   opsHost: text('127.0.0.1', 'loopback, so that metrics are not public by accident'),
-  publicUrl: url(['http:', 'https:'], undefined, 'what short URLs begin with; without it http://localhost:$PORT'),
-  rootUrl: url(['http:', 'https:'], undefined, 'where / leads; without it a small page says what this is'),
-  grafanaUrl: url(['http:', 'https:'], undefined, 'where Grafana is, for the page of the system in the console'),
-  runbookUrl: url(['http:', 'https:'], undefined, 'where the runbook is, for the same page'),
+  publicUrl: url(['http:', 'https:'], 'what short URLs begin with; without it http://localhost:$PORT'),
+  rootUrl: url(['http:', 'https:'], 'where / leads; without it a small page says what this is'),
+  grafanaUrl: url(['http:', 'https:'], 'where Grafana is, for the page of the system in the console'),
+  runbookUrl: url(['http:', 'https:'], 'where the runbook is, for the same page'),
   console: oneOf(['on', 'off'], 'on', 'the web console under /console'),
-  databaseUrl: url(['postgres:', 'postgresql:'], undefined, 'the truth'),
+  databaseUrl: url(['postgres:', 'postgresql:'], 'the truth'),
   databaseDirectUrl: url(
     ['postgres:', 'postgresql:'],
-    undefined,
     'past a pooler, or as another role: for migrations and indexes; without it DATABASE_URL',
   ),
   databaseReadUrl: url(
     ['postgres:', 'postgresql:'],
-    undefined,
     'a standby near by: for lookups and for figures; without it DATABASE_URL',
   ),
   replicaLagMaxS: whole(5, 1, 3600, 'how far behind a standby may be; beyond it the primary is asked'),
-  redisUrl: url(['redis:', 'rediss:', 'unix:'], undefined, 'the shared cache; without it the Redis tier is off'),
+  redisUrl: url(['redis:', 'rediss:', 'unix:'], 'the shared cache; without it the Redis tier is off'),
   redisCaFile: text(
     undefined,
     'certificates that the one of a rediss:// has to be signed by, instead of the usual ones; with REDIS_CLUSTER it means TLS',

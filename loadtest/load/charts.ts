@@ -20,9 +20,9 @@ export function chartsOf(measured: Measured): Chart[] {
     ...(stacked ? { stacked } : {}),
     points: answers.seconds.map((second) => [second.atS, round(of(second))] as const),
   })
-  const byMoment = (name: string, of: (from: Moment, to: Moment) => number, stacked = true): Series => ({
+  const byMoment = (name: string, of: (from: Moment, to: Moment) => number): Series => ({
     name,
-    ...(stacked ? { stacked } : {}),
+    stacked: true,
     points: inTime.map(([from, to]) => [round(secondsAt(measured, to.atMs)) ?? 0, round(of(from, to))] as const),
   })
   const rate = (name: string, labels?: Record<string, string>) => (from: Moment, to: Moment) =>

@@ -5,8 +5,8 @@ import { limits } from '../limits.ts'
 import { FormRefused } from '../passwords/guard.ts'
 
 /** Undefined: there is none in it. What is left of a form that is refused is for node:http to read past. */
-export function passwordIn(req: IncomingMessage, bounds: Pick<typeof limits, 'formBytes' | 'formMs'> = limits) {
-  return new Promise<string | undefined>((resolve, reject) => {
+export function passwordIn(req: IncomingMessage): Promise<string | undefined> {
+  return new Promise((resolve, reject) => {
     const parts: Buffer[] = []
     let length = 0
     const end = (error?: Error): void => {
@@ -14,10 +14,10 @@ export function passwordIn(req: IncomingMessage, bounds: Pick<typeof limits, 'fo
       req.removeListener('data', onData).removeListener('end', onEnd)
       if (error) reject(error)
     }
-    const timer = setTimeout(() => end(new FormRefused('too_slow')), bounds.formMs)
+    const timer = setTimeout(() => end(new FormRefused('too_slow')), limits.formMs)
     const onData = (part: Buffer): void => {
       length += part.length
-      if (length > bounds.formBytes) end(new FormRefused('too_large'))
+      if (length > limits.formBytes) end(new FormRefused('too_large'))
       else parts.push(part)
     }
     const onEnd = (): void => {
