@@ -66,7 +66,7 @@ const requestHeaders = {
     }),
   'If-Match': z
     .string()
-    .regex(/^(\*|(W\/)?"[!#-~]*")$/)
+    .regex(/^\*$|^(W\/)?"[!#-~]*"$/)
     .optional()
     .meta({
       description:
