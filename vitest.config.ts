@@ -29,7 +29,10 @@ export default defineConfig({
       {
         test: {
           name: 'integration',
-          include: ['{server,testing,embedded,loadtest,cli}/**/*.{integration,model}.test.ts', 'contract/**/*.test.ts'],
+          include: [
+            '{server,testing,embedded,appliance,loadtest,cli}/**/*.{integration,model}.test.ts',
+            'contract/**/*.test.ts',
+          ],
           exclude: everywhere,
           setupFiles: ['testing/end-with-run.ts'],
           globalSetup: ['testing/global-setup.ts'],
