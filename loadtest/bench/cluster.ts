@@ -46,7 +46,10 @@ async function warm({ url, metrics }: BenchServer): Promise<void> {
   throw new Error('Redis does not keep the links.')
 }
 
-/** Whether its node is asked more often than once a second, and for the checker, which has no other link to look at. */
+/** A second: one every few is due; where passes are late for a moment, nobody vouches for the copy, and it lives 100 ms. */
+const mostLookups = 3
+
+/** Whether its node is asked more often than that; the checker may look at it, too. */
 async function isAskedTooOften({ cores }: Arena, { url, metrics }: BenchServer, cluster: RedisCluster, rate: number) {
   const key = keysIn(tagsFor(partitions)[partitionOf(hotCode, partitions)]!).link(hotCode as Code)
   const owner = (await cluster.ownerOf(slotOf(key)))!.server.url
@@ -59,8 +62,8 @@ async function isAskedTooOften({ cores }: Arena, { url, metrics }: BenchServer, 
   const { result, reads } = await countReads(owner, key, () => drive(order, cores?.generator))
   const { seconds, requests } = result.servers[0]!
   const [lookups, commands] = (await figures()).map((now, n) => (now - before[n]!) / seconds) as [number, number]
-  console.log(`a viral link at ${Math.round(requests / seconds)} requests/s: looked up ${lookups.toFixed(1)} times a second; with the checker its node is asked for it ${(reads / seconds).toFixed(1)} times a second, and carries out ${Math.round(commands)} commands/s in all`) // prettier-ignore
-  return lookups > 1 || reads / seconds > 1 + limits.checksPerSecond
+  console.log(`a viral link at ${Math.round(requests / seconds)} requests/s: looked up ${lookups.toFixed(1)} times a second; its node is asked for it ${(reads / seconds).toFixed(1)} times a second, and carries out ${Math.round(commands)} commands/s in all`) // prettier-ignore
+  return lookups > mostLookups || reads / seconds > mostLookups + limits.checksPerSecond
 }
 
 await command(async () => {
