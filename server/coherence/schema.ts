@@ -28,7 +28,7 @@ interface StoredLink {
 /** What Redis holds of one code, and since when. */
 export interface Held {
   readonly known: Known
-  /** Unix seconds; 0 where the value does not say (a hint or a tombstone). */
+  /** Unix seconds; 0 where the value does not say (a hint or a tombstone of the version before). */
   readonly cachedAtS: number
   /** Where it is not the usual time. */
   readonly lifeS?: number
@@ -39,12 +39,13 @@ export interface Read extends Held {
   readonly asOf: string | null
 }
 
-export function encode(known: Known, nowMs: number, lifeS?: number): string {
-  if (!isLink(known)) return JSON.stringify({ x: known.version })
+/** `nowS`: by the database's clock. */
+export function encode(known: Known, nowS: number, lifeS?: number): string {
+  if (!isLink(known)) return JSON.stringify({ x: known.version, t: nowS })
   const stored: StoredLink = {
     ...targetOf(known),
     p: known.permanent,
-    t: Math.floor(nowMs / 1000),
+    t: nowS,
     v: known.version,
     i: known.id,
     ...(known.startsAtS === null ? {} : { s: known.startsAtS }),
@@ -92,7 +93,7 @@ export function decode(code: Code, value: string): Held | undefined {
     return undefined
   }
   if (numbers.some((name) => parsed[name] !== undefined && !isCount(parsed[name]))) return undefined
-  if (parsed.x !== undefined) return { known: absent(parsed.x), cachedAtS: 0 }
+  if (parsed.x !== undefined) return { known: absent(parsed.x), cachedAtS: parsed.t ?? 0 }
   const lead = leadOf(parsed)
   if (lead === undefined || (parsed.z !== undefined && !isUrl(parsed.z))) return undefined
   return {
