@@ -70,7 +70,7 @@ async function compose(ground: Ground): Promise<Omit<App, 'close'>> {
   const standby = openStandby(ground, { databases, truth, clockMs: nowMs })
   const vouching = new Vouching(changeSeen(config).behindMs)
   const tier1 = openTier1(ground, vouching)
-  const shared = sharedWith(ground, connections, { truth, vouching, tier1, clockMs: nowMs })
+  const shared = sharedWith(ground, connections, { truth, vouching, tier1 })
   const sites = new Sites(config.publicUrl, config.rootUrl, config.trustProxy, config.console === 'on')
   const domains = openDomains(ground, {
     databases,
@@ -90,8 +90,7 @@ async function compose(ground: Ground): Promise<Omit<App, 'close'>> {
     },
     onDomains: (version) => domains.known.heard(version),
     onMissed: () => void domains.known.missed(),
-    onLost: (n) => shared?.warmers.all[n]?.soon(),
-    onPromotion: async () => (await minting).prepare(),
+    onWipe: (n) => shared?.warmers.all[n]?.soon(),
     onGoneBack: async (identity) => (await minting).prepare(identity),
   })
   const resolver = openLadder(ground, { tier1, truth, standby, vouching, shared, breakers })
@@ -183,10 +182,10 @@ async function compose(ground: Ground): Promise<Omit<App, 'close'>> {
 function sharedWith(
   ground: Ground,
   { redis, databases }: ReturnType<typeof openConnections>,
-  { truth, vouching, tier1, clockMs }: { truth: Truth; vouching: Vouching; tier1: Tier1; clockMs: () => number },
+  { truth, vouching, tier1 }: { truth: Truth; vouching: Vouching; tier1: Tier1 },
 ) {
   if (!redis) return undefined
-  const shared = openShared(ground, redis, vouching, (code) => popularity.lifeS(code), clockMs)
+  const shared = openShared(ground, redis, vouching, (code) => popularity.lifeS(code))
   const { partitions } = shared
   const popularity = openPopularity(ground, { sql: databases.clicks, partitions })
   const codes = () => [...popularity.hot(), ...tier1.codes()]

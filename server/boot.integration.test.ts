@@ -279,22 +279,6 @@ describe('a restored copy', () => {
     expect(await draw()).toBe(502 + limits.counterRestoreMargin)
   })
 
-  test('that a standby became by promotion stays the epoch, keeps the outbox, and draws nothing that may have been drawn; once', async () => {
-    await start()
-    await link('before-1', 500)
-    const before = await meta()
-    await db.query(`update ql_meta set identity = regexp_replace(identity, '/[0-9A-F]{8}/', '/00000000/')`)
-    await Promise.all([start(), start(), start()])
-    expect((await meta())?.epoch).toBe(before?.epoch)
-    expect(await db.query('select from outbox')).toHaveLength(1)
-    expect(await db.query('select from ql_meta where identity = ql_identity()')).toHaveLength(1)
-    expect(await draw()).toBe(501 + limits.counterRestoreMargin)
-    await link('after-1', 501)
-    const drawn = await db.query('select from links where code = $1 and version > $2 and id > $2', ['after-1', limits.counterRestoreMargin]) // prettier-ignore
-    expect(drawn).toHaveLength(1)
-    expect(logged.filter((line) => line.includes('place of its primary'))).toHaveLength(1)
-  })
-
   test('is recognised where the same contents stand in another database', async () => {
     const booted = await start()
     await link('before-0', 40)

@@ -33,8 +33,6 @@ export function boot(config: BootConfig, log: Lines, goneBack?: string): Promise
     const adoption = await adoptDatabase(sql, { highWater, goneBack })
     if (adoption === 'restored')
       log.warn({}, 'this database is a restored copy: the shortcode counter has jumped ahead')
-    if (adoption === 'promoted')
-      log.warn({}, 'this database has taken the place of its primary: the shortcode counter has jumped ahead')
     const salt = await settleSalt(sql, config.codeSalt)
     // Last, because it also writes a file: whatever can be refused has been refused by now.
     const ownerKey = await settleOwnerKey(sql, config.ownerKey, config.dataDir)

@@ -177,12 +177,6 @@ export const limits = {
   passLost: 8,
   /** Milliseconds between two heartbeats for standbys. */
   beatMs: 200,
-  /** The same where there is none: after a promotion, what caches were told since the last one is not believed. */
-  lonelyBeatMs: 1000,
-  /** Seconds that the clocks of servers may differ by. */
-  clocksApartS: 5,
-  /** Seconds that nothing in Redis outlives: LINK_TTL_S with its jitter and STALE_MAX_S at their most. */
-  longestHeldS: 9 * 86_400,
   /** Codes of which is remembered since when they have changed, per process with a standby. */
   newsMost: 10_000,
   /** Milliseconds for one step of a pass. */
@@ -193,7 +187,7 @@ export const limits = {
   cursorIdleS: 10,
   /** Seconds that a tombstone lives in Redis. */
   tombstoneS: 600,
-  /** Hours that the outbox is kept: what a Redis holds whose cursor is older counts as not there. */
+  /** Hours that the outbox is kept: a Redis whose cursor is older is emptied instead of brought up to date. */
   outboxHours: 48,
   /** Days until an expired or deleted code is free again. */
   purgeAfterDays: 30,

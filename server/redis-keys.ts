@@ -17,6 +17,11 @@ export const keysIn = (tag: string, schemas = schemaVersions) => ({
   link: (code: Code, version = schemas[0]): string => `ql:v${version}:link:${tag}${code}`,
   /** Nobody has this code. */
   hint: (code: Code, version = schemas[0]): string => `ql:v${version}:404:${tag}${code}`,
+  /** Everything that is known of codes. Where no wildcard stands before the tag, Redis 7.4 and later, and Valkey 8, look at its slot only. */
+  allOfCodes: (tag === '' ? ['*'] : schemas).flatMap((version) => [
+    `ql:v${version}:link:${tag}*`,
+    `ql:v${version}:404:${tag}*`,
+  ]),
   /** Figures of a link, for whoever looks after it. */
   meta: (code: Code): string => `ql:v1:meta:${tag}${code}`,
   /** How often a link was asked for lately. */

@@ -2,8 +2,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect } from 'vitest'
 import { withSql } from '../embedded/sql.ts'
-import { isLost, parseCursor } from '../server/coherence/cursor.ts'
-import { decode } from '../server/coherence/schema.ts'
 import type { Code } from '../server/link.ts'
 import { singleKeys } from '../server/redis-keys.ts'
 import { fewAtOnce } from './few-at-once.ts'
@@ -104,8 +102,7 @@ export async function cacheAll(servers: readonly ServerProcess[], changes: reado
       const answer = await send(url, 'GET', `/${code}`)
       if (outcome(answer) !== before) throw new Error(`${code} was answered ${outcome(answer)}`)
     }
-    const { value, hint } = await heldIn(redisUrl, code)
-    return (value !== '') !== (hint !== '')
+    return (await redisCommand(redisUrl, `EXISTS ${singleKeys.link(code)} ${singleKeys.hint(code)}`)) === ':1'
   }
   await Promise.all(changes.map((change) => waitFor(() => isCached(change), { deadlineMs: 10_000, everyMs: 50 })))
 }
@@ -195,28 +192,15 @@ export function broken({ answers, failures }: Watched<unknown>, made: readonly M
   return wrong
 }
 
-/** What Redis holds of a code, as text, and is not lost by what its cursor says; empty: nothing. */
-async function heldIn(redisUrl: string, code: Code): Promise<{ value: string; hint: string }> {
-  const ask = async (key: string): Promise<string> => {
-    const reply = (await redisCommand(redisUrl, `GET ${key}`)) ?? 'no answer'
-    return reply.startsWith('$-1') ? '' : reply.replace(/^\$\d+\s+/, '').trim()
-  }
-  const [cursor, value, hint] = [await ask(singleKeys.cursor), await ask(singleKeys.link(code)), await ask(singleKeys.hint(code))] // prettier-ignore
-  const lost = parseCursor(cursor)?.lost
-  return {
-    value: isLost(lost, decode(code, value)?.cachedAtS ?? 0) ? '' : value,
-    hint: isLost(lost, Number(hint) || 0) ? '' : hint,
-  }
-}
-
 /** What Redis holds and should not. */
 export async function oldInRedis(redisUrl: string, made: readonly Made[]): Promise<string[]> {
   const found: string[] = []
   for (const { code, before, after } of made) {
-    const { value, hint } = await heldIn(redisUrl, code)
+    const value = (await redisCommand(redisUrl, `GET ${singleKeys.link(code)}`)) ?? 'no answer'
+    const hint = await redisCommand(redisUrl, `EXISTS ${singleKeys.hint(code)}`)
     if (typeof before === 'string' && value.includes(`"${before}"`)) found.push(`${code}: ${value}`)
     if (typeof after === 'string' && value.includes('{"x":')) found.push(`${code}: ${value}`)
-    if (typeof after === 'string' && hint !== '') found.push(`${code}: a 404 hint beside a link`)
+    if (typeof after === 'string' && hint !== ':0') found.push(`${code}: a 404 hint beside a link`)
     if (value === 'no answer') found.push(`${code}: Redis did not answer`)
   }
   return found

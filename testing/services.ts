@@ -109,13 +109,6 @@ export function redisCommand(at: string | URL, command: string): Promise<string 
   return askRedis(Number(url.port), decodeURIComponent(url.password), command, url.hostname)
 }
 
-/** A Redis of a test's own is emptied of them. */
-export const unlinkMatching = (redis: Pick<RedisConnection, 'script'>, pattern: string): Promise<unknown> =>
-  redis.script('qlTestUnlink', `for _, key in ipairs(redis.call('KEYS', ARGV[1])) do redis.call('UNLINK', key) end`)(
-    [],
-    [pattern],
-  )
-
 /** What it has is on its disk, however long that takes a busy one. */
 export const saveRedis = (at: string | URL): Promise<boolean> =>
   waitFor(async () => (await redisCommand(at, 'SAVE')) === '+OK', { deadlineMs: 20_000 })
@@ -161,9 +154,6 @@ export async function startPostgresServer(options: PostgresServerOptions = {}): 
   else await makeDatabase(server.url, rolePassword)
   return Object.create(server, { url: { value: url, enumerable: true } }) as LocalServer
 }
-
-/** Of a Postgres that `startPostgresServer` gave, its superuser's URL. */
-export const superuserOf = (server: LocalServer): string => (Object.getPrototypeOf(server) as LocalServer).url
 
 /** A standby of a Postgres that `startPostgresServer` gave, streaming from it; its URL is of the same role and database. */
 export async function startStandbyOf(primary: LocalServer): Promise<LocalServer> {

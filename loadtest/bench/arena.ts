@@ -6,7 +6,6 @@ import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { freePort } from '../../embedded/process.ts'
 import { encode } from '../../server/coherence/schema.ts'
-import { limits } from '../../server/limits.ts'
 import { singleKeys } from '../../server/redis-keys.ts'
 import type { Code } from '../../server/link.ts'
 import { dieWithMe, redisProgram } from '../../embedded/temporary.ts'
@@ -165,10 +164,9 @@ async function besideIndexes(work: () => Promise<unknown>): Promise<void> {
   }
 }
 
-/** What a server would have filled in time. Not before one has made this Redis fresh: what stood there until then counts as not there. */
+/** What a server would have filled in time. Not before one has made this Redis fresh: that unlinks everything. */
 export async function warmRedis({ sql, redis }: Stand, count = warmCount): Promise<void> {
   const chunk = 20_000
-  const writtenS = Math.ceil(Date.now() / 1000) + 2 * limits.clocksApartS
   for (let from = 0; from < count; from += chunk) {
     const rows = await sql.query<{ code: Code; id: number; url: string; version: number }>(
       `select code, id, url, version from links
@@ -185,7 +183,7 @@ export async function warmRedis({ sql, redis }: Stand, count = warmCount): Promi
         forwardQuery: false,
         monthlyHits: null,
       }
-      return ['SET', singleKeys.link(row.code), encode(known, writtenS), 'EX', '3600']
+      return ['SET', singleKeys.link(row.code), encode(known, Date.now()), 'EX', '3600']
     })
     await pipeToRedis(redis.url, commands)
   }

@@ -63,7 +63,6 @@ const disaster = fc.record({
     'split',
     'dump',
     'restore',
-    'promote',
   ),
 })
 /** The classic: Redis comes back with what it knew before the change. */
@@ -188,16 +187,6 @@ const undone = fc.record({ atMs: fc.integer({ min: 200, max: runMs - 4000 }), wh
   { ...byHand, which, atMs: atMs + 50, what: 'update' },
   { pick: 0, which, atMs: atMs + 500, what: 'restore' },
 ])
-/** What was changed last is lost with the primary, and what is changed next has its transactions' ids. The first link stands in Redis since long before. */
-const promoted = fc
-  .record({ atMs: fc.integer({ min: 6000, max: 7400 }), lostMs: fc.integer({ min: 100, max: 1400 }), index: fc.integer({ min: 0, max: 3 }) })
-  .map(({ atMs, lostMs, index }) => [
-    ...[0.9, 0.7, 0.5, 0.3].map((part) => ({ ...byProcess(index), which: 0.5, atMs: atMs - part * lostMs, what: 'update' })),
-    { pick: lostMs / 1500, which: 0, atMs, what: 'promote' },
-    ...[40, 60, 80].map((afterMs) => ({ ...byHand, which: 0.1, atMs: atMs + afterMs, what: 'update' })),
-    ...askedAnew(atMs + 1700, 0.1, [0, 1, 2]),
-    ...askedAnew(atMs + 1750, 0.5, [0, 1, 2]),
-  ]) // prettier-ignore
 /** A process hears of nothing for a while, and meanwhile a link comes, or changes. */
 const unheard = fc
   .record({
@@ -221,7 +210,7 @@ const goneAmongMany = fc
     { pick: 0, which, atMs: atMs + 1, openMs: 0, what: 'gone' },
   ])
 const plots = [
-  resurrection, lateFill, crossing, betweenHearingAndWriting, overtaking, replacement, believed, undone, unheard, goneAmongMany, promoted,
+  resurrection, lateFill, crossing, betweenHearingAndWriting, overtaking, replacement, believed, undone, unheard, goneAmongMany,
 ] // prettier-ignore
 const random = fc.oneof(
   { weight: 5, arbitrary: change },
@@ -253,7 +242,6 @@ const lookFor = (scripts: fc.Arbitrary<Step[]>, flaws: Flaws, numRuns: number, s
 /** Many hands at one link. */
 const crowded = change.map((one) => [{ ...one, pick: 0.1, which: 0, atMs: 200 + one.atMs / 8 }])
 const changes = (...what: string[]) => change.map((one) => [{ ...one, what: what[one.atMs % what.length] }])
-const once = (plot: fc.Arbitrary<object[]>) => plot as fc.Arbitrary<Step[]>
 const only = (plot: fc.Arbitrary<object[]>) =>
   fc.array(plot, { minLength: 3, maxLength: 10 }).map((plots) => plots.flat()) as fc.Arbitrary<Step[]>
 
@@ -307,9 +295,6 @@ describe('coherence, as a model', () => {
     ['the look at where Redis stands', { freshenAnyCursor: true }, only(resurrection), 16],
     ['the mark of a special link in Redis', { unmarked: true }, script],
     ['the domain in the key of a link', { keyBySlug: true }, script],
-    ['the snapshot that a promoted database goes on from', { lostSnapshot: true }, once(promoted)],
-    ['the doubt in what was written before a promotion', { lostStays: true }, once(promoted)],
-    ['the time of the last heartbeat', { lostSinceNow: true }, once(promoted)],
   ])('finds the bug when %s is taken out', { timeout: 600_000 }, async (_, flaws, scripts, seed) => {
     expect((await lookFor(scripts, flaws, 10 * runs, seed)).failed).toBe(true)
     // The script alone finds nothing: it is the flaw.

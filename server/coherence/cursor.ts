@@ -12,27 +12,14 @@ export interface Cursor {
   readonly to?: string
   readonly after?: readonly [xid: string, id: number]
   readonly atS: number
-  /** What was written to this Redis in these times counts as not there; the earliest first. */
-  readonly lost?: Lost
-}
-
-/** From, and up to: seconds by the database's clock. */
-type Span = readonly [fromS: number, toS: number]
-export type Lost = readonly Span[]
-
-/** As it stands in Redis. With `lost` it has a form that servers of the version before take for none: they would not heed it. */
-export function writeCursor({ lost, ...cursor }: Cursor): string {
-  return JSON.stringify(lost === undefined ? cursor : { lost, cursor })
 }
 
 /** Null for whatever a pass cannot have written: Postgres would refuse it, again and again. */
 export function parseCursor(held: string | null): Cursor | null {
   try {
-    const stored = JSON.parse(held ?? 'null') as Cursor | { lost: Lost; cursor: Cursor } | null
-    if (typeof stored !== 'object' || stored === null) return null
-    const cursor = 'cursor' in stored ? { ...stored.cursor, lost: stored.lost } : stored
-    const { identity, version, snapshot, to, after, atS, lost } = cursor
-    if (lost !== undefined && !(Array.isArray(lost) && lost.length > 0 && lost.every(isSpan))) return null
+    const cursor = JSON.parse(held ?? 'null') as Cursor | null
+    if (typeof cursor !== 'object' || cursor === null) return null
+    const { identity, version, snapshot, to, after, atS } = cursor
     const isWhole = typeof identity === 'string' && isCount(version) && isSnapshot(snapshot) && Number.isFinite(atS)
     const isUnderWay = to === undefined || isSnapshot(to)
     return isWhole && isUnderWay && (after === undefined || isPlace(after)) ? cursor : null
@@ -42,8 +29,6 @@ export function parseCursor(held: string | null): Cursor | null {
 }
 
 const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) >= 0
-
-const isSpan = (span: unknown): boolean => Array.isArray(span) && span.length === 2 && span.every(isCount)
 
 const isPlace = (after: unknown): boolean =>
   Array.isArray(after) && after.length === 2 && /^\d{1,18}$/.test(String(after[0])) && isCount(after[1])
@@ -65,23 +50,6 @@ export const endOf = ({ identity, version, snapshot, to, atS }: Cursor): Cursor 
   snapshot: to ?? snapshot,
   atS,
 })
-
-/** What was written then is not there, or may not be: it does not say when. */
-export const isLost = (lost: Lost | undefined, writtenS: number): boolean =>
-  lost !== undefined && (writtenS === 0 || lost.some(([fromS, toS]) => writtenS >= fromS && writtenS < toS))
-
-/** From then on nothing is lost. */
-export const endOfLost = (lost: Lost | undefined): number => lost?.at(-1)?.[1] ?? 0
-
-const spansMost = 4
-
-function withSpan(before: Lost, fromS: number, toS: number): Lost {
-  const apart = before.filter(([, endS]) => endS < fromS)
-  const joined = before.slice(apart.length).map(([beginS]) => beginS)
-  const spans: Lost = [...apart, [Math.min(fromS, ...joined), toS]]
-  const [first, second, ...rest] = spans
-  return spans.length > spansMost && first && second ? [[first[0], second[1]], ...rest] : spans
-}
 
 /**
  * Negative: `a` was taken before `b`. Snapshots of one database are one after the other: in the later one more
@@ -116,30 +84,4 @@ export function unusable(since: Cursor | null, { next: now, ahead }: Changes): s
   if (since.version > now.version || ahead) return goneBack
   if (now.atS - since.atS > (limits.outboxHours - 1) * 3600) return 'its cursor is older than the outbox'
   return undefined
-}
-
-/** The same database, by a standby of it that took its place: of its parts (`ql_identity`) only the timeline is another. */
-export function isPromotion(before: string, now: string): boolean {
-  const [system, timeline, ...rest] = before.split('/')
-  const [systemNow, timelineNow, ...restNow] = now.split('/')
-  return system === systemNow && timeline !== timelineNow && rest.join('/') === restNow.join('/')
-}
-
-/**
- * Where a Redis goes on whose cursor is of no use for this database, and what of it is lost. After a promotion that is what was written
- * since the last heartbeat that the new primary has: all before that knew nothing but what is there, too. Otherwise it is everything.
- * `apartS`: how much clocks may differ.
- */
-export function adopted(since: Cursor | null, { next, fork }: Changes, wallS: number, apartS: number): Cursor {
-  const now = endOf(next)
-  const follows = since !== null && fork?.identity === since.identity && isPromotion(since.identity, now.identity)
-  const fromS = follows ? Math.max(0, Math.floor(fork.atS) - apartS) : 0
-  // Clocks may be wrong, also that of the database. A cursor that nothing moves is a while behind what is written under it.
-  const sinceS = since === null ? 0 : since.atS + limits.cursorIdleS
-  const toS = Math.max(Math.ceil(Math.max(now.atS, wallS, sinceS)) + apartS, endOfLost(since?.lost) + 1)
-  const lost = withSpan(since?.lost ?? [], fromS, toS)
-  if (!follows) return { ...now, lost }
-  // Transactions that were lost had ids that others have now: nobody goes on from a snapshot that has seen them.
-  const { snapshot, atS } = compareSnapshots(since.snapshot, fork.snapshot) > 0 ? fork : since
-  return { ...now, snapshot, atS, lost }
 }

@@ -3,9 +3,9 @@
 //   read the cursor ─▶ what became visible since ─▶ write it and move the cursor, in one step ─▶ trust
 //        ▲                │ no cursor, or not one of this database             │ somebody moved it first
 //        │                ▼                                                    │
-//        └── set a cursor that says what is lost ◀─────────────────────────────┴─▶ begin again
+//        └── drop the cursor, unlink everything, set a cursor ◀────────────────┴─▶ begin again
 //
-// What is lost stays where it is: nobody reads it, who writes there writes over it, and its life ends (docs/decisions/0052-failover.md).
+// How it may be done without unlinking anything is planned in docs/decisions/0052-failover.md.
 //
 // What became visible since is usually in what the pass has just heard; where that begins too late (this Redis is new here,
 // or came back as it was before), Postgres is asked for this Redis alone.
@@ -14,7 +14,7 @@
 // is forgotten instead of rewritten: the next reader of one of them asks Postgres, and fills.
 import { limits } from '../limits.ts'
 import { pause, withDeadline } from '../connections/deadline.ts'
-import { adopted, compareSnapshots, goneBack, parseCursor, sees, unusable, writeCursor, type Cursor, type Lost } from './cursor.ts' // prettier-ignore
+import { compareSnapshots, goneBack, parseCursor, sees, unusable, type Cursor } from './cursor.ts'
 import type { SharedCache } from './shared-cache.ts'
 import type { Trust } from './trust.ts'
 import type { Changes, Truth } from './truth.ts'
@@ -39,11 +39,7 @@ interface FreshenerDeps {
   readonly landing: Landing
   readonly nowMs: () => number
   readonly onApplied: (ageS: number) => void
-  /** What was written to it then counts as not there. */
-  readonly onLost: (why: string, lost: Lost | undefined) => void
-  /** The machine's clock. */
-  readonly wallMs: () => number
-  readonly clocksApartS: number
+  readonly onWipe: (why: string) => void
   /** What else must be looked at in this Redis before it is trusted; nothing once it has been, on this connection. */
   readonly prepare: () => Promise<void>
   /** This Redis has seen a later state of the database: called until it is of another identity. */
@@ -63,9 +59,17 @@ export function createFreshener(deps: FreshenerDeps) {
     return { found: await step(truth.changesSince(since)), beganMs, news }
   }
 
-  const startOver = async (held: string | null, next: Cursor, why: string): Promise<void> => {
+  const startOver = async (held: string | null, now: Cursor, why: string): Promise<void> => {
+    deps.onWipe(why)
     trust.revoke()
-    if ((await step(cache.advance(held, writeCursor(next), []))) === 'written') deps.onLost(why, next.lost)
+    if (held !== null) await step(cache.dropCursor(held))
+    else {
+      const { connection } = cache
+      await cache.wipe()
+      // Somebody else's by now, of which nothing was wiped: it is looked at anew.
+      if (cache.connection !== connection) return
+      await step(cache.advance(null, JSON.stringify(now), []))
+    }
   }
 
   /** `text`: the cursor that stands there now, and nothing is missing. */
@@ -75,8 +79,7 @@ export function createFreshener(deps: FreshenerDeps) {
     const isWhole = since.to === undefined && next.to === undefined
     const isNothing = changes.length + forget.length === 0 && isWhole
     if (isNothing && next.atS - since.atS < limits.cursorIdleS) return { text: held }
-    const lost = (since.lost ?? []).filter(([, toS]) => next.atS - toS < limits.longestHeldS)
-    const text = writeCursor({ ...next, ...(lost.length > 0 && { lost }) })
+    const text = JSON.stringify(next)
     if ((await step(cache.advance(held, text, changes, forget))) === 'moved') {
       // Somebody else works off the long list: reading every part of it too would only slow that down.
       if (forget.length > 0) await pause(limits.passYieldMs)
@@ -106,7 +109,7 @@ export function createFreshener(deps: FreshenerDeps) {
         await deps.onGoneBack(found.next.identity)
         lost++
       } else if (why !== undefined || held === null || since === null) {
-        await startOver(held, adopted(since, found, deps.wallMs() / 1000, deps.clocksApartS), why ?? 'it has no cursor')
+        await startOver(held, found.next, why ?? 'it has no cursor')
         lost++
       } else {
         const applied = await apply(held, since, found)

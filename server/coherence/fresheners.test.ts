@@ -43,17 +43,7 @@ test('a partition of which nothing stands in the first part of a long list is no
       cursor?.snapshot === '101:101:' ? { next: cursor, changes: [], forget: [] } : { next, changes: [], forget },
     )
   }
-  const told = {
-    vouching,
-    nowMs,
-    onApplied: none,
-    onLost: none,
-    wallMs: Date.now,
-    clocksApartS: 5,
-    prepare: none,
-    onGoneBack: none,
-    onFailure: none,
-  }
+  const told = { vouching, nowMs, onApplied: none, onWipe: none, prepare: none, onGoneBack: none, onFailure: none }
   const fresheners = createFresheners(partitions, { changesSince }, (one, truth) => createFreshener({ ...told, ...one, truth })) // prettier-ignore
   fresheners.tell(undefined)
   await fresheners.settled()

@@ -40,11 +40,10 @@ export function openShared(
   redis: SharedRedis,
   vouching: Vouching,
   hotLifeS: (code: Code) => number | undefined,
-  clockMs: () => number,
 ): Shared {
   const lifeS = config.dynamicTtl === 'on' ? hotLifeS : undefined
   const partitions = redis.partitions.map((part): Partition => {
-    const cache = createSharedCache(part.redis, part.keys, { ...config, tombstoneS: limits.tombstoneS, lifeS }, clockMs)
+    const cache = createSharedCache(part.redis, part.keys, { ...config, tombstoneS: limits.tombstoneS, lifeS })
     const trust = new Trust(config.trustMs, () => performance.now())
     const ask = askRedis(part.redis, part.breaker, config.redisTimeoutMs)
     return { ...part, ask, cache, trust, landing: new Landing(vouching), trusted: () => trust.holds(cache.connection) }
@@ -77,9 +76,7 @@ interface CoherenceDeps {
   readonly shared: Shared | undefined
   /** What else has to be looked at in a partition before it is trusted. */
   readonly prepare: (partition: number) => Promise<void>
-  readonly onLost: (partition: number) => void
-  /** This database has taken the place of the one before. */
-  readonly onPromotion: () => Promise<unknown>
+  readonly onWipe: (partition: number) => void
   readonly onGoneBack: (identity: string) => Promise<unknown>
   readonly onDomains: (version: string) => Promise<void>
   /** A pass came to nothing. */
@@ -106,13 +103,9 @@ export function startCoherence({ config, metrics, log, onClose }: Ground, deps: 
         ...partition,
         truth,
         prepare: () => deps.prepare(index),
-        wallMs: Date.now,
-        clocksApartS: limits.clocksApartS,
-        onLost(why, lost) {
-          const [fromS = 0] = lost?.at(-1) ?? []
-          if (fromS === 0) wipes.warn({ why }, 'all that Redis holds of links counts as not there')
-          else wipes.warn({ why, from: new Date(fromS * 1000) }, 'what was written to Redis since then counts as not there') // prettier-ignore
-          deps.onLost(index)
+        onWipe(why) {
+          wipes.warn({ why }, 'everything about links in Redis is unlinked')
+          deps.onWipe(index)
         },
       }),
     )

@@ -29,20 +29,12 @@ function start(time: VirtualTime) {
     },
   }
   const process = () => {
-    const told = {
-      truth,
-      vouching: new Vouching(800),
-      nowMs,
-      onApplied: nothing,
-      onGoneBack: () => Promise.resolve(),
-      onPromotion: () => Promise.resolve(),
-      onFailure: nothing,
-    }
+    const told = { truth, vouching: new Vouching(800), nowMs, onApplied: nothing, onGoneBack: () => Promise.resolve() }
     const cache = new RedisClient(server, time, {}, nothing)
     const trust = new Trust(800, nowMs)
     const prepare = told.onGoneBack
     const landing = new Landing(told.vouching)
-    const failed = { onLost: nothing, wallMs: nowMs, clocksApartS: 1 }
+    const failed = { onWipe: nothing, onFailure: nothing }
     const freshener = createFreshener({ ...told, ...failed, cache, trust, landing, prepare })
     const local = { amend: () => false, outdate: nothing, expireAll: nothing, clear: nothing }
     const pass = createPass({ ...told, local, freshener, onDomains: told.onGoneBack })

@@ -10,7 +10,7 @@
 import { limits } from '../limits.ts'
 import { withDeadline } from '../connections/deadline.ts'
 import type { Code, Known } from '../link.ts'
-import { endOf, goneBack, isAhead, isPromotion, unusable, type Cursor } from './cursor.ts'
+import { endOf, goneBack, isAhead, unusable, type Cursor } from './cursor.ts'
 import type { Freshener } from './freshen.ts'
 import type { News } from './news.ts'
 import type { Changes, Truth } from './truth.ts'
@@ -39,9 +39,6 @@ interface PassDeps {
   readonly onApplied: (ageS: number) => void
   /** This process has seen a later state of the database: called until it is of another identity. */
   readonly onGoneBack: (identity: string) => Promise<unknown>
-  /** This database has taken the place of the one before. */
-  readonly onPromotion: () => Promise<unknown>
-  readonly onFailure: (error: unknown) => void
   /** Which list of domains is the current one. Nothing is vouched for until it is known. */
   readonly onDomains: (version: string) => Promise<void>
 }
@@ -81,11 +78,7 @@ export function createPass(deps: PassDeps) {
     if (mine !== null && why === undefined) hasNews = tell(found)
     // What was remembered before the first pass, or could not be followed for so long, is asked for anew.
     else if (mine === null || mine.identity === now.identity) local.expireAll()
-    else {
-      local.clear()
-      // Changes wait for nobody: whoever makes one before that is done may draw a version that was lost.
-      if (isPromotion(mine.identity, now.identity)) deps.onPromotion().catch(deps.onFailure)
-    }
+    else local.clear()
     const isFollowed = mine !== null && why === undefined && found.next.to === undefined
     news?.heard(now, isFollowed ? [...found.changes.map(({ code }) => code), ...found.forget] : 'anything')
     const isWhole = since !== null && why === undefined && found.next.to === undefined

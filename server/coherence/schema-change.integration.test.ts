@@ -43,7 +43,6 @@ it('reads the new keys first and then the old, writes values at the new and tomb
   expect(await versionRead()).toBe(4)
 
   await cache.put({ code, known: absent(5) }, cursor)
-  const gone = expect.stringMatching(/^\{"x":5,"t":\d+\}$/)
-  expect(await redis.getEach(['ql:v2:link:moving', 'ql:v1:link:moving'])).toEqual([gone, gone])
+  expect(await redis.getEach(['ql:v2:link:moving', 'ql:v1:link:moving'])).toEqual(['{"x":5}', '{"x":5}'])
   expect(await redis.pttl('ql:v1:link:moving')).toBeGreaterThan(0)
 })

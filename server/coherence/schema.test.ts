@@ -15,7 +15,7 @@ const link: Known = {
   monthlyHits: 100,
   version: 5,
 }
-const written = encode(link, 1_700_000_000, 90)
+const written = encode(link, 1_700_000_000_000, 90)
 
 test('what is written is read as it was, and so is what has only what the contract names', () => {
   expect(decode(code, written)).toEqual({ known: link, cachedAtS: 1_700_000_000, lifeS: 90 })
@@ -29,7 +29,7 @@ describe('a special link', () => {
   const locked: Link = { ...link, url: '', special: 'password' }
 
   it.each([guided, locked])('is read as it was written: %j', (known) => {
-    expect(decode(code, encode(known, 1_700_000_000))).toEqual({ known, cachedAtS: 1_700_000_000 })
+    expect(decode(code, encode(known, 1_700_000_000_000))).toEqual({ known, cachedAtS: 1_700_000_000 })
   })
 
   it('has no `u`, without which no server of the version before takes a value for a link', () => {

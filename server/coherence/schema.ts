@@ -28,7 +28,7 @@ interface StoredLink {
 /** What Redis holds of one code, and since when. */
 export interface Held {
   readonly known: Known
-  /** Unix seconds; 0 where the value does not say (a hint or a tombstone of the version before). */
+  /** Unix seconds; 0 where the value does not say (a hint or a tombstone). */
   readonly cachedAtS: number
   /** Where it is not the usual time. */
   readonly lifeS?: number
@@ -39,13 +39,12 @@ export interface Read extends Held {
   readonly asOf: string | null
 }
 
-/** `nowS`: by the database's clock. */
-export function encode(known: Known, nowS: number, lifeS?: number): string {
-  if (!isLink(known)) return JSON.stringify({ x: known.version, t: nowS })
+export function encode(known: Known, nowMs: number, lifeS?: number): string {
+  if (!isLink(known)) return JSON.stringify({ x: known.version })
   const stored: StoredLink = {
     ...targetOf(known),
     p: known.permanent,
-    t: nowS,
+    t: Math.floor(nowMs / 1000),
     v: known.version,
     i: known.id,
     ...(known.startsAtS === null ? {} : { s: known.startsAtS }),
@@ -93,7 +92,7 @@ export function decode(code: Code, value: string): Held | undefined {
     return undefined
   }
   if (numbers.some((name) => parsed[name] !== undefined && !isCount(parsed[name]))) return undefined
-  if (parsed.x !== undefined) return { known: absent(parsed.x), cachedAtS: parsed.t ?? 0 }
+  if (parsed.x !== undefined) return { known: absent(parsed.x), cachedAtS: 0 }
   const lead = leadOf(parsed)
   if (lead === undefined || (parsed.z !== undefined && !isUrl(parsed.z))) return undefined
   return {

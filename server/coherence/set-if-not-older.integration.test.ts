@@ -5,8 +5,7 @@ import { expect, it } from 'vitest'
 import { search, searches } from '../../testing/search.ts'
 import { connectRedis, freshRedis, waitFor } from '../../testing/services.ts'
 import { absent, isLink, type Code, type Known, type Special } from '../link.ts'
-import { writeCursor, type Lost } from './cursor.ts'
-import { emptyKeys, heldIn, hintedIn, setIfNotOlder, type Keys } from './model/redis-model.ts'
+import { setIfNotOlder, type Keys } from './model/redis-model.ts'
 import { singleKeys } from '../redis-keys.ts'
 import { decode } from './schema.ts'
 import { createSharedCache } from './shared-cache.ts'
@@ -16,8 +15,7 @@ const lifetimes = { linkTtlS: 3600, notFoundTtlS: 300, tombstoneS: 600, ttlJitte
 const codes = ['one', 'two'] as Code[]
 
 const redis = await connectRedis(await freshRedis())
-let nowS = 1000
-const cache = createSharedCache(redis, singleKeys, lifetimes, () => nowS * 1000)
+const cache = createSharedCache(redis, singleKeys, lifetimes)
 
 const known = fc
   .record({
@@ -48,16 +46,7 @@ const write = fc.record({
   fromSeen: fc.boolean(),
   move: fc.boolean(),
   entries: fc.array(entry, { minLength: 1, maxLength: 3 }),
-  afterS: fc.integer({ min: 0, max: 5 }),
-  /** Where the cursor is moved: what was written in so many seconds is lost, up to so many from now. */
-  lost: fc.option(
-    fc.array(fc.tuple(fc.integer({ min: 0, max: 15 }), fc.integer({ min: 0, max: 5 })), { minLength: 1, maxLength: 2 }),
-    { nil: undefined },
-  ),
 })
-/** Another text each time. */
-const cursorWith = (lost?: Lost): string =>
-  writeCursor({ identity: randomUUID(), version: 1, snapshot: '1:1:', atS: 1, ...(lost && { lost }) })
 
 function expectWithin(value: number, min: number, max: number): void {
   expect(value).toBeGreaterThanOrEqual(min)
@@ -69,16 +58,12 @@ async function stateOfRedis(): Promise<Keys> {
     singleKeys.cursor,
     ...codes.flatMap((code) => [singleKeys.link(code), singleKeys.hint(code)]),
   ])
-  const state: Keys = { ...emptyKeys(), cursor: values[0] ?? null }
+  const state: Keys = { cursor: values[0] ?? null, links: new Map(), hints: new Set() }
   codes.forEach((code, i) => {
     const value = values[1 + 2 * i]
     const held = value == null ? undefined : decode(code, value)
-    if (held) {
-      state.links.set(code, held.known)
-      state.written.set(code, held.cachedAtS)
-    }
-    const hint = values[2 + 2 * i] ?? null
-    if (hint !== null) state.hints.set(code, Number(hint))
+    if (held) state.links.set(code, held.known)
+    if (values[2 + 2 * i] != null) state.hints.add(code)
   })
   return state
 }
@@ -91,31 +76,22 @@ it('writes what the model writes: never over a newer version, never after the cu
         singleKeys.cursor,
         ...codes.flatMap((code) => [singleKeys.link(code), singleKeys.hint(code)]),
       ])
-      const model = emptyKeys()
-      nowS = 1000
-      for (const { how, fromSeen, move, entries, afterS, lost } of writes) {
-        nowS += afterS
-        const from = fromSeen ? model.cursor : cursorWith()
-        const to =
-          how === 'amend' && move
-            ? cursorWith(lost?.map(([before, after], n) => [nowS - before - 20 * (1 - n), nowS + after]))
-            : null
+      const model: Keys = { cursor: null, links: new Map(), hints: new Set() }
+      for (const { how, fromSeen, move, entries } of writes) {
+        const from = fromSeen ? model.cursor : randomUUID()
+        const to = how === 'amend' && move ? randomUUID() : null
         const [first] = entries
         if (!first) continue
         if (how === 'put') {
           // A reader that has seen no cursor does not write at all.
           if (from === null) continue
-          expect(await cache.put(first, from)).toBe(setIfNotOlder(model, 'put', from, null, [first], nowS))
+          expect(await cache.put(first, from)).toBe(setIfNotOlder(model, 'put', from, null, [first]))
         } else {
-          const moved = to ?? from ?? cursorWith()
-          const expected = setIfNotOlder(model, 'amend', from, moved, entries, nowS)
+          const moved = to ?? from ?? randomUUID()
+          const expected = setIfNotOlder(model, 'amend', from, moved, entries)
           expect(await cache.advance(from, moved, entries)).toBe(expected)
         }
         expect(await stateOfRedis()).toEqual(model)
-        const seen = (await cache.read(codes)).map((held) => held?.known.version)
-        expect(seen).toEqual(
-          codes.map((code) => heldIn(model, code)?.version ?? (hintedIn(model, code) ? 0 : undefined)),
-        )
       }
     }),
     200,
@@ -134,13 +110,12 @@ it('forgets all that is held of many codes, in one step with the cursor', async 
   expect(await cache.advance('another', 'second', [], many)).toBe('moved')
   expect(await stateOfRedis()).toEqual(before)
   expect(await cache.advance('first', 'second', [], many)).toBe('written')
-  expect(await stateOfRedis()).toEqual({ ...emptyKeys(), cursor: 'second' })
+  expect(await stateOfRedis()).toEqual({ cursor: 'second', links: new Map(), hints: new Set() })
 })
 
 it('gives every key a life, and the cursor none', async () => {
   await redis.unlink([singleKeys.cursor, ...codes.flatMap((code) => [singleKeys.link(code), singleKeys.hint(code)])])
   const cursor = randomUUID()
-  nowS = Math.floor(Date.now() / 1000)
   await cache.advance(null, cursor, [])
   const [one, two] = codes as [Code, Code]
   const soonS = Math.floor(Date.now() / 1000) + 60
@@ -158,9 +133,9 @@ it('gives every key a life, and the cursor none', async () => {
   expectWithin(await redis.pttl(singleKeys.link(one)), 3600_000 * 0.92 - 2000, 3600_000 * 1.08)
   await cache.put({ code: one, known: absent(4) }, cursor)
   expectWithin(await redis.pttl(singleKeys.link(one)), 595_000, 600_000)
-  expect((await redis.getEach([singleKeys.link(one)]))[0]).toBe(`{"x":4,"t":${nowS}}`)
+  expect((await redis.getEach([singleKeys.link(one)]))[0]).toBe('{"x":4}')
   await cache.put({ code: two, known: absent(0) }, cursor)
-  expect((await redis.getEach([singleKeys.hint(two)]))[0]).toBe(String(nowS))
+  expect((await redis.getEach([singleKeys.hint(two)]))[0]).toBe('1')
   expectWithin(await redis.pttl(singleKeys.hint(two)), 300_000 * 0.92 - 2000, 300_000 * 1.08)
   expect(await redis.pttl(singleKeys.cursor)).toBe(-1)
 })

@@ -7,7 +7,6 @@
 --
 -- KEYS: cursor, then per entry the link key and the hint key of every schema version, newest first
 -- ARGV: the cursor as seen ('' = none), the next cursor ('' = leave it), number of schema versions,
---       from when to when what was written is lost, as the cursor says it ('' = nothing is),
 --       then per entry: how, version, lifetime in ms (0 = over), value
 -- how:  put    write it                                       (fill, API)
 --       amend  write it only over an older copy               (pass: nothing cached, nothing to mend)
@@ -15,7 +14,6 @@
 -- Answers the number of entries written, or -1 when the cursor has moved.
 
 local seen, following, schemas = ARGV[1], ARGV[2], tonumber(ARGV[3])
-local lost = ARGV[4] ~= '' and cjson.decode(ARGV[4]) or {}
 
 -- What is not a string was put there by a hand or by another program: it counts as not there, and goes.
 local function get(key)
@@ -25,36 +23,27 @@ local function get(key)
   return false
 end
 
--- What is there, and its version. What no writer of ours has written is older than anything; what is lost goes.
-local function version_at(key)
-  local held = get(key)
-  if not held then return false, 0 end
+-- What no writer of ours has written is older than anything.
+local function version_of(held)
   local ok, value = pcall(cjson.decode, held)
-  if not ok or type(value) ~= 'table' then value = {} end
-  local written = type(value.t) == 'number' and value.t or 0
-  for _, span in ipairs(lost) do
-    if written == 0 or (written >= span[1] and written < span[2]) then
-      redis.call('UNLINK', key)
-      return false, 0
-    end
-  end
+  if not ok or type(value) ~= 'table' then return 0 end
   local version = value.v or value.x
   local ours = type(version) == 'number' and version >= 0 and version <= 9007199254740991 and version % 1 == 0
-  return true, ours and version or 0
+  return ours and version or 0
 end
 
 if (get(KEYS[1]) or '') ~= seen then return -1 end
 
 local written, key = 0, 2
-for arg = 5, #ARGV, 4 do
+for arg = 4, #ARGV, 4 do
   local how, version, life, value = ARGV[arg], tonumber(ARGV[arg + 1]), tonumber(ARGV[arg + 2]), ARGV[arg + 3]
   local tombstone = string.sub(value, 1, 5) == '{"x":'
-  local held, held_version = version_at(KEYS[key])
-  local newer_held = held and held_version > version
+  local held = get(KEYS[key])
+  local newer_held = held and version_of(held) > version
 
   if how == 'hint' then
     if not held then
-      redis.call('SET', KEYS[key + 1], value, 'PX', life)
+      redis.call('SET', KEYS[key + 1], '1', 'PX', life)
       written = written + 1
     end
   elseif not newer_held then

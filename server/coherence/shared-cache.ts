@@ -1,7 +1,6 @@
 // The few things that are asked of Redis about codes, each one round trip. The model test has its own implementation.
 import { readFileSync } from 'node:fs'
 import { absent, isLink, type Code, type Known } from '../link.ts'
-import { endOfLost, isLost, parseCursor, type Lost } from './cursor.ts'
 import type { PartitionRedis } from '../connections/redis.ts'
 import type { Keys } from '../redis-keys.ts'
 import { decode, encode, lifetimeMs } from './schema.ts'
@@ -28,13 +27,11 @@ export function createSharedCache(
 ) {
   const setIfNotOlder = redis.script('qlSetIfNotOlder', lua('set-if-not-older'))
   const forgetAll = redis.script('qlForget', lua('forget'))
+  const unlinkIf = redis.script(
+    'qlUnlinkIf',
+    `return redis.pcall('GET', KEYS[1]) == ARGV[1] and redis.call('UNLINK', KEYS[1]) or 0`,
+  )
   let cursor: string | null = null
-  let parsed: { readonly text: string | null; readonly lost: Lost | undefined } = { text: null, lost: undefined }
-
-  const lostBy = (text: string | null): Lost | undefined => {
-    if (parsed.text !== text) parsed = { text, lost: parseCursor(text)?.lost }
-    return parsed.lost
-  }
 
   /** The link and the hint of every schema version, newest first. */
   const keysOf = (code: Code): string[] =>
@@ -42,17 +39,13 @@ export function createSharedCache(
 
   const write = async (how: string, from: string | null, to: string | null, entries: readonly Entry[]) => {
     const nowMs = clock()
-    const lost = lostBy(from)
-    // Whoever writes under this cursor knows what it knows, whatever the clock says.
-    const nowS = Math.max(Math.floor(nowMs / 1000), endOfLost(lost))
     const touched = [keys.cursor]
-    const args: (string | number)[] = [from ?? '', to ?? '', keys.schemas.length, lost ? JSON.stringify(lost) : '']
+    const args: (string | number)[] = [from ?? '', to ?? '', keys.schemas.length]
     for (const { code, known } of entries) {
       touched.push(...keysOf(code))
       const nobodyHasIt = how === 'put' && !isLink(known) && known.version === 0
       const lifeMs = Math.ceil(lifetimeMs(known, lifetimes, nowMs, random))
-      const value = nobodyHasIt ? nowS : encode(known, nowS, lifetimes.lifeS?.(code))
-      args.push(nobodyHasIt ? 'hint' : how, known.version, lifeMs, value)
+      args.push(nobodyHasIt ? 'hint' : how, known.version, lifeMs, encode(known, nowMs, lifetimes.lifeS?.(code)))
     }
     return outcomeOf(await setIfNotOlder(touched, args))
   }
@@ -79,7 +72,7 @@ export function createSharedCache(
       const asOf = values[0] ?? null
       cursor = asOf
       return codes.map((code, i) => {
-        const held = heldIn(redis, keys, code, values, 1 + i * 2 * keys.schemas.length, lostBy(asOf))
+        const held = heldIn(redis, keys, code, values, 1 + i * 2 * keys.schemas.length)
         return held && { ...held, asOf }
       })
     },
@@ -102,6 +95,14 @@ export function createSharedCache(
       if (outcome === 'written') cursor = to
       return outcome
     },
+    /** From now on nothing is written, until a pass has set a new cursor. */
+    async dropCursor(held: string): Promise<void> {
+      await unlinkIf([keys.cursor], [held])
+    },
+    /** Everything about codes goes. */
+    async wipe(): Promise<void> {
+      for (const pattern of keys.allOfCodes) await redis.unlinkMatching(pattern)
+    },
     /** Lets a link live on, never shorter than it would. */
     prolong: (code: Code, lifeMs: number) => redis.prolong(keys.link(code), lifeMs),
   }
@@ -119,19 +120,17 @@ function heldIn(
   code: Code,
   values: readonly (string | null)[],
   from: number,
-  lost: Lost | undefined,
 ): Held | undefined {
-  let hintedS: number | undefined
+  let hinted = false
   for (let n = 0; n < keys.schemas.length; n++) {
     const value = values[from + 2 * n]
-    const hint = values[from + 2 * n + 1] ?? null
+    const hint = values[from + 2 * n + 1] !== null
     const held = value == null ? undefined : decode(code, value)
-    if (held && !isLost(lost, held.cachedAtS)) {
-      if (hint !== null && isLink(held.known)) redis.unlink([keys.hint(code, keys.schemas[n])]).catch(() => undefined)
+    if (held) {
+      if (hint && isLink(held.known)) redis.unlink([keys.hint(code, keys.schemas[n])]).catch(() => undefined)
       return held
     }
-    // Servers of the version before write a 1.
-    if (hint !== null && !isLost(lost, Number(hint) > 1 ? Number(hint) : 0)) hintedS ??= Number(hint)
+    hinted ||= hint
   }
-  return hintedS === undefined ? undefined : { known: absent(0), cachedAtS: hintedS > 1 ? hintedS : 0 }
+  return hinted ? { known: absent(0), cachedAtS: 0 } : undefined
 }

@@ -1,5 +1,8 @@
 // A real standby that streams from a real primary: what it says of itself, and a server that asks it first.
 // Long because every way in which a standby can be amiss stands here.
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { openSql } from '../../embedded/sql.ts'
 import type { Code } from '../link.ts'
@@ -11,7 +14,6 @@ import {
   proxied,
   startPostgresServer,
   startStandbyOf,
-  superuserOf,
   waitFor,
   type LocalServer,
 } from '../../testing/services.ts'
@@ -32,6 +34,7 @@ beforeAll(async () => {
   handThere = handInPsql(Object.assign(new URL(superuserOf(standby)), { pathname: '/quicklink' }).href)
 }, 60_000)
 
+const superuserOf = (server: LocalServer): string => (Object.getPrototypeOf(server) as LocalServer).url
 const insert = (code: string, url = 'https://example.org/before'): Promise<unknown> =>
   hand.query('insert into links (code, url) values ($1, $2)', [code, url])
 /** Passes have heard of all that is there now, and the standby has a heartbeat from after that. */
@@ -293,3 +296,42 @@ test('a server that alone cannot reach the primary follows the standby, and hear
   await waitFor(async () => (await leads()) === 'https://example.org/healed', { deadlineMs: 2500 })
   expect(alone).toBeGreaterThan(2)
 }, 60_000)
+
+test('when the primary is gone and the standby is promoted, no redirect fails, and what is changed there is seen', async () => {
+  const [lost, heir] = await (async () => {
+    const old = await startPostgresServer()
+    return [old, await startStandbyOf(old)]
+  })()
+  const dir = mkdtempSync(join(tmpdir(), 'quicklink-test-url-'))
+  const file = join(dir, 'url')
+  writeFileSync(file, lost.url)
+  const own = { DATABASE_URL_FILE: file, DATABASE_READ_URL: heir.url, REDIS_URL: await freshRedis() }
+  const server = await startServer({ ...own, DB_TIMEOUT_MS: '500' })
+  const made = await server.api('POST', '/links', { url: 'https://example.org/before', code: 'kept' })
+  expect(made.status).toBe(201)
+  const there = handInPsql(Object.assign(new URL(superuserOf(heir)), { pathname: '/quicklink' }).href)
+  await waitFor(async () => (await there.query(`select from links where code = 'kept'`)).length === 1)
+  const lead = async (): Promise<string | null> => {
+    const { status, headers } = await fetch(`${server.url}/kept`, { redirect: 'manual' })
+    expect(status).toBe(302)
+    return headers.get('location')
+  }
+  expect(await lead()).toBe('https://example.org/before')
+  await lost.kill()
+  for (let n = 0; n < 20; n++) expect(await lead()).toBe('https://example.org/before')
+  await there.query('select pg_promote()')
+  writeFileSync(file, heir.url)
+  // Its passes ask the new primary, which is another timeline.
+  await waitFor(
+    async () => {
+      expect(await lead()).toBe('https://example.org/before')
+      return (await server.metric('quicklink_breaker_state{dependency="postgres",state="closed"}')) === 1 &&
+        (await server.api('PATCH', '/links/kept', { url: 'https://example.org/after' })).status === 200
+    },
+    { deadlineMs: 30_000 },
+  ) // prettier-ignore
+  await waitFor(async () => (await lead()) === 'https://example.org/after', { deadlineMs: 2000 })
+  await there.query(`update links set url = 'https://example.org/by-hand' where code = 'kept'`)
+  await waitFor(async () => (await lead()) === 'https://example.org/by-hand', { deadlineMs: 2000 })
+  rmSync(dir, { recursive: true })
+}, 90_000)

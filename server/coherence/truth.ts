@@ -26,8 +26,6 @@ export interface Changes {
   readonly ahead?: boolean
   /** Which list of domains is the current one. */
   readonly domains?: string
-  /** The last heartbeat of what this database was before. */
-  readonly fork?: Pick<Cursor, 'identity' | 'snapshot' | 'atS'>
 }
 
 export interface Truth {
@@ -106,7 +104,6 @@ found as (
 changed as (select code, max(version) as version, min(at) as at, array_agg(xid::text) as xids from found group by code),
 many as (select count(*) > ${limits.passChunk} as so from changed)
 select now.snapshot::text, pg_snapshot_xmax($1) > pg_snapshot_xmax(now.snapshot) as ahead, now.identity, now.version, now.domains,
-  now.fork, now.named, now.beaten,
   now.at::float8 as at,
   coalesce(changes.rows, '[]') as rows, coalesce(forget.codes, '[]') as codes,
   (select count(*) = ${limits.passBulk} from found) as more,
@@ -125,15 +122,11 @@ const domains = `(select epoch || '/' || domains_version from ql_meta) as domain
 const onPrimary = `
   select pg_current_snapshot() as snapshot, coalesce($2::pg_snapshot, pg_current_snapshot()) as target,
          ql_identity() || '/' || ql_announcing() as identity, (select last_value from link_version_seq) as version,
-         ${domains}, floor(extract(epoch from clock_timestamp())) as at,
-         b.before as fork, b.only_row is null or b.identity = ql_identity() || '/' || ql_announcing() as named,
-         abs(extract(epoch from clock_timestamp() - b.at)) < ${limits.lonelyBeatMs / 1000} as beaten
-  from (select from ql_meta) as meta left join ql_beat b on only_row`
+         ${domains}, floor(extract(epoch from clock_timestamp())) as at`
 
 // A standby's own snapshot leaves out what runs on the primary, and a sequence stands ahead there: what the heartbeat says was true.
 const onStandby = `
-  select snapshot, coalesce($2::pg_snapshot, snapshot) as target, identity, version, ${domains}, extract(epoch from at) as at,
-         null::json as fork, true as named, true as beaten
+  select snapshot, coalesce($2::pg_snapshot, snapshot) as target, identity, version, ${domains}, extract(epoch from at) as at
   from ql_beat where only_row`
 
 const primarySql = changesSql(onPrimary)
@@ -147,9 +140,6 @@ interface ChangesRow {
   identity: string | null
   version: number
   domains: string
-  fork: Changes['fork'] | null
-  named: boolean | null
-  beaten: boolean | null
   at: number
   rows: ChangeRow[]
   codes: Code[]
@@ -167,31 +157,9 @@ export function createTruth(read: Sql, passes: Sql): Truth {
       )
       return inOrder(codes, rows)
     },
-    changesSince: changes(passes, primarySql, 'ql-changes-since', () => {
-      // A primary that cannot write serves all the same.
-      beat(passes).catch(() => undefined)
-    }),
+    changesSince: changes(passes, primarySql, 'ql-changes-since'),
   }
 }
-
-// One row, locked for a moment; of those that ask at the same time one writes. Nobody waits for a standby that has to confirm it.
-// The first one on a timeline, or of another identity, keeps what the last one before it said.
-const beatSql = `
-  update ql_beat b set n = b.n + 1, at = clock_timestamp(), identity = this.identity, timeline = this.timeline,
-    before = case when b.identity = this.identity then b.before else ql_beat_of(b) end,
-    version = (select last_value from link_version_seq), snapshot = pg_current_snapshot()
-  from (
-    select n, timeline, ql_identity_on(coalesce(timeline, ql_timeline())) || '/' || ql_announcing() as identity, set_config('synchronous_commit', 'local', true)
-    from (
-      select n, case when split_part(split_part(identity, '/', 2), '-', 1) <> ql_timeline()
-        then ql_timeline() || '-' || substr(gen_random_uuid()::text, 1, 8) else timeline end as timeline
-      from ql_beat offset 0
-    ) as old
-  ) as this
-  where b.n = this.n and (abs(extract(epoch from clock_timestamp() - b.at)) > ${limits.beatMs / 2000} or b.identity is distinct from this.identity)`
-
-/** Written where the one before is old enough. */
-export const beat = (primary: Sql): Promise<unknown> => primary.query(beatSql, [], 'ql-beat')
 
 /** A standby's heartbeat, as it has arrived there. */
 export interface Beat {
@@ -225,7 +193,7 @@ export function createNearTruth(read: Sql, passes: Sql): NearTruth {
       if (!identity || !snapshot) throw new Error('the standby has no heartbeat')
       return { knowns: inOrder(codes, rows), asOf: { identity, snapshot } }
     },
-    changesSince: changes(passes, standbySql, 'ql-changes-since-near'),
+    changesSince: changes(passes, standbySql, 'ql-changes-since-near', true),
     async beat() {
       const [beat] = await passes.query<Beat>(
         `select ${beatColumns} from ql_beat b where b.only_row`,
@@ -245,32 +213,27 @@ function inOrder(codes: readonly Code[], rows: readonly LinkRow[]): Known[] {
   return codes.map((code) => byCode.get(code) ?? absent(0))
 }
 
-/** `onSilence`: the last heartbeat is old. Without: this is a standby. */
 const changes =
-  (passes: Sql, sql: string, name: string, onSilence?: () => void): Truth['changesSince'] =>
+  (passes: Sql, sql: string, name: string, isStandby = false): Truth['changesSince'] =>
   async (cursor) => {
-    const since = [cursor?.snapshot ?? null, cursor?.to ?? null, cursor?.after?.[0] ?? '0', cursor?.after?.[1] ?? 0]
-    const ask = async (): Promise<ChangesRow | undefined> => (await passes.query<ChangesRow>(sql, since, name))[0]
-    let row = await ask()
-    if (row?.named === false) {
-      await beat(passes)
-      row = await ask()
-    }
+    const [row] = await passes.query<ChangesRow>(
+      sql,
+      [cursor?.snapshot ?? null, cursor?.to ?? null, cursor?.after?.[0] ?? '0', cursor?.after?.[1] ?? 0],
+      name,
+    )
     if (!row) throw new Error('ql_meta is empty')
-    const { identity, version, domains, fork, at: atS, rows, codes: forget, last } = row
-    if (row.beaten === false) onSilence?.()
+    const { identity, version, domains, at: atS, rows, codes: forget, last } = row
     // No pass succeeds, so no Redis is trusted, until they are on again; then it is another identity.
     if (identity === null) throw new Error('a trigger of links is switched off: changes are not announced')
-    if (row.named === false) throw new Error('this database has no heartbeat yet, and so no name')
     // What a standby has not got yet is not there, which says nothing. (A primary that stands before it has gone back, and that is found by its version.)
-    if (onSilence === undefined && cursor?.to !== undefined && compareSnapshots(row.snapshot, cursor.to) < 0)
+    if (isStandby && cursor?.to !== undefined && compareSnapshots(row.snapshot, cursor.to) < 0)
       throw new Error('the standby has not come so far')
     const target = cursor?.to ?? row.snapshot
     const next: Cursor =
       row.more && cursor !== null && last !== null
         ? { identity, version, snapshot: cursor.snapshot, to: target, after: last, atS }
         : { identity, version, snapshot: target, atS }
-    return { next, changes: rows.map(toChange), forget, ahead: row.ahead === true, domains, ...(fork && { fork }) }
+    return { next, changes: rows.map(toChange), forget, ahead: row.ahead === true, domains }
   }
 
 // A row that is gone was deleted by hand; its outbox row carries the last version it had.

@@ -139,6 +139,7 @@ export function openCluster({ seeds, tags, open, onMet }: ClusterDeps) {
       getEach: (keys) => ask((redis) => redis.getEach(keys)),
       set: (key, value, lifeMs) => ask((redis) => redis.set(key, value, lifeMs)),
       unlink: (keys) => ask((redis) => redis.unlink(keys)),
+      unlinkMatching: (pattern) => ask((redis) => redis.unlinkMatching(pattern)),
       prolong: (key, lifeMs) => ask((redis) => redis.prolong(key, lifeMs)),
       info: (section) => ask((redis) => redis.info(section)),
       pttl: (key) => ask((redis) => redis.pttl(key)),

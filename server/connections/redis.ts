@@ -11,7 +11,7 @@ export type RedisConnection = ReturnType<typeof openRedis>
 /** What is asked about keys: of a single Redis, or of a partition of a cluster. */
 export type PartitionRedis = Pick<
   RedisConnection,
-  'ready' | 'connection' | 'getEach' | 'set' | 'unlink' | 'prolong' | 'info' | 'pttl' | 'script'
+  'ready' | 'connection' | 'getEach' | 'set' | 'unlink' | 'unlinkMatching' | 'prolong' | 'info' | 'pttl' | 'script'
 >
 
 export type RedisTarget = Pick<Config, 'redisUrl' | 'redisSentinels' | 'redisSentinelName' | 'redisPassword'> &
@@ -190,6 +190,15 @@ export function openRedis(target: RedisTarget, hooks: RedisHooks) {
     set: (key: string, value: string, lifeMs: number): Promise<unknown> =>
       timed('set', client.set(key, value, 'PX', lifeMs)),
     unlink: (keys: readonly string[]): Promise<unknown> => timed('del', client.unlink(...keys)),
+    async unlinkMatching(pattern: string): Promise<void> {
+      for (let at = '0'; ;) {
+        const [next, keys] = await timed('scan', client.scan(at, 'MATCH', pattern, 'COUNT', 1000))
+        if (next === at && next !== '0') throw new Error('Redis answers a SCAN with where it began')
+        if (keys.length > 0) await timed('del', client.unlink(...keys))
+        if (next === '0') return
+        at = next
+      }
+    },
     prolong: (key: string, lifeMs: number): Promise<unknown> => timed('other', client.pexpire(key, lifeMs, 'GT')),
     countKeys: (): Promise<number> => timed('other', client.dbsize()),
     /** About 1,000 of them. */

@@ -122,7 +122,7 @@ describe('a link of a further domain never comes back', () => {
     }
     // And it is Redis that says so by now.
     await waitFor(
-      async () => Number((await redisCommand(redis.url, `STRLEN ql:v1:link:${host}/${code}`))?.slice(1)) < 35,
+      async () => Number((await redisCommand(redis.url, `STRLEN ql:v1:link:${host}/${code}`))?.slice(1)) < 20,
     )
   })
 

@@ -3,14 +3,7 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import type { RedisConnection } from '../connections/redis.ts'
 import type { Code } from '../link.ts'
 import { singleKeys } from '../redis-keys.ts'
-import {
-  connectRedis,
-  freshRedis,
-  saveRedis,
-  startRedisServer,
-  unlinkMatching,
-  waitFor,
-} from '../../testing/services.ts'
+import { connectRedis, freshRedis, saveRedis, startRedisServer, waitFor } from '../../testing/services.ts'
 import { createHitCounters, type HitCounters, type HitTerms } from './hit-counters.ts'
 
 const month = '2026-11'
@@ -135,7 +128,7 @@ describe('a Redis', () => {
 
   it('that was flushed starts from nothing', async () => {
     await fill(100)
-    await unlinkMatching(redis, '*')
+    await redis.unlinkMatching('*')
     expect(await counters.take(terms(), month)).toEqual({ units: 0, granted: -1, surplus: 0 })
     expect(await fill(100)).toMatchObject({ units: 3, granted: 100 })
   })

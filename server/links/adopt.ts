@@ -1,7 +1,5 @@
 // Is this database still the one that the server last looked at? A restored copy must not mint the codes that were handed
 // out after it was copied, and nothing that caches remember of the other one can be compared with it.
-import { isPromotion } from '../coherence/cursor.ts'
-import { beat } from '../coherence/truth.ts'
 import { limits } from '../limits.ts'
 import type { Sql } from '../connections/postgres.ts'
 import { hasGoneBack, highestCounter, type HighWater } from './high-water.ts'
@@ -26,7 +24,7 @@ export async function postgresRunningSince(sql: Sql): Promise<string> {
   return row?.since ?? ''
 }
 
-export type Adoption = 'known' | 'first' | 'promoted' | 'restored'
+export type Adoption = 'known' | 'first' | 'restored'
 
 /** What somebody outside of the database knows of it. */
 export interface Witness {
@@ -45,18 +43,13 @@ export async function adoptDatabase(sql: Sql, { highWater, goneBack }: Witness):
   const isBack =
     (goneBack !== undefined && goneBack === meta?.announced) ||
     (highWater !== undefined && (await hasGoneBack(sql, highWater)))
-  const adoption: Adoption = meta?.identity == null ? 'first' : isBack ? 'restored' : likeness(meta.identity, meta.now)
-  // The first heartbeat gives a timeline its name, which is a part of the identity.
-  if (adoption === 'restored' || adoption === 'promoted') await beat(sql)
+  const isKnown = meta?.identity === meta?.now && !isBack
+  const adoption: Adoption = meta?.identity == null ? 'first' : isKnown ? 'known' : 'restored'
   if (adoption === 'restored') {
     await sql.query('update ql_meta set epoch = gen_random_uuid()')
     // Its transaction ids are those of another life, and may lie ahead of this one's.
     await sql.query('delete from outbox')
-  }
-  if (adoption === 'restored' || adoption === 'promoted') {
-    // Of a promoted one, caches and clients may know versions that were lost, and it is of the same epoch.
-    const versions = adoption === 'promoted' ? limits.counterRestoreMargin : 0
-    await moveSequence(sql, 'link_version_seq', 'select max(version) from links', versions)
+    await moveSequence(sql, 'link_version_seq', 'select max(version) from links')
     // Clicks of links that are gone wait in spools: their ids are nobody else's.
     const marked = isBack ? highWater : undefined
     await moveSequence(sql, 'link_id_seq', 'select max(id) from links', limits.counterRestoreMargin, marked?.linkId)
@@ -65,11 +58,6 @@ export async function adoptDatabase(sql: Sql, { highWater, goneBack }: Witness):
   // A statement of its own: the identity has the epoch in it.
   if (adoption !== 'known') await sql.query('update ql_meta set identity = ql_identity()')
   return adoption
-}
-
-function likeness(before: string, now: string): Adoption {
-  if (before === now) return 'known'
-  return isPromotion(before, now) ? 'promoted' : 'restored'
 }
 
 /** Never backwards: to the value after the highest that is stored or marked, plus the margin. */

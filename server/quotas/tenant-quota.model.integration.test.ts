@@ -4,7 +4,7 @@ import { afterAll, describe, expect, test } from 'vitest'
 import fc from 'fast-check'
 import { openRedis } from '../connections/redis.ts'
 import { fixedSeed, search, searches } from '../../testing/search.ts'
-import { freshRedis, unlinkMatching, waitFor } from '../../testing/services.ts'
+import { freshRedis, waitFor } from '../../testing/services.ts'
 import { singleKeys } from '../redis-keys.ts'
 import { loadScripts } from './tenant-quota.ts'
 
@@ -145,7 +145,7 @@ class World {
         if (sync) await this.set(sync)
       },
       async () => {
-        if (pick % 8 === 0) await unlinkMatching(redis, `quota:tenant:${tenant}:*`)
+        if (pick % 8 === 0) await redis.unlinkMatching(`quota:tenant:${tenant}:*`)
       },
     ]
     await actions[action % actions.length]?.()
@@ -167,7 +167,7 @@ const steps = fc.array(fc.tuple(fc.nat(10), fc.nat(1000)), { minLength: 5, maxLe
 
 const property = (design: Design) =>
   fc.asyncProperty(steps, async (schedule) => {
-    await unlinkMatching(redis, `quota:tenant:${tenant}:*`)
+    await redis.unlinkMatching(`quota:tenant:${tenant}:*`)
     const world = new World(design)
     await scripts.sync(tenant, 0, limit, world.generation)
     for (const [action, pick] of schedule) {
@@ -207,7 +207,7 @@ describe('the model finds the mistake of', () => {
 
 describe('the interleaving that a plain SET gets wrong', () => {
   const interleave = async (design: Design): Promise<number> => {
-    await unlinkMatching(redis, `quota:tenant:${tenant}:*`)
+    await redis.unlinkMatching(`quota:tenant:${tenant}:*`)
     const world = new World(design)
     await scripts.sync(tenant, 0, limit, world.generation)
     // A create reserves; a sync counts; the create commits where it may; the sync writes; then the create commits if it had to wait.
@@ -224,7 +224,7 @@ describe('the interleaving that a plain SET gets wrong', () => {
 })
 
 test('reserve answers {1|-1, used, limit} and a generation; refund gives back in that one, and never below 0', async () => {
-  await unlinkMatching(redis, `quota:tenant:${tenant}:*`)
+  await redis.unlinkMatching(`quota:tenant:${tenant}:*`)
   expect(await scripts.reserve(tenant)).toEqual({ fits: false, used: 0, limit: 0, generation: '' })
   expect(await scripts.sync(tenant, limit - 1, limit, 'one')).toBeNull()
   expect(await scripts.reserve(tenant)).toEqual({ fits: true, used: limit, limit, generation: 'one' })

@@ -2,7 +2,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, describe, expect, test, vi } from 'vitest'
 import { Breaker } from '../connections/breaker.ts'
-import { freshRedis, connectRedis, proxied, unlinkMatching } from '../../testing/services.ts'
+import { freshRedis, connectRedis, proxied } from '../../testing/services.ts'
 import { askRedis } from '../connections/ask-redis.ts'
 import { singleKeys } from '../redis-keys.ts'
 import { countersBy, countInMemory, countInRedis, insured, type Count, type Counters } from './counters.ts'
@@ -40,7 +40,7 @@ const stores: [string, (windowS: number) => Count | Promise<Count>][] = [
   [
     'Redis',
     async (windowS) => {
-      await unlinkMatching(redis, 'ql:v1:creates:*')
+      await redis.unlinkMatching('ql:v1:creates:*')
       return countInRedis(redis, singleKeys, askRedis(redis, breaker, 500), windowS)
     },
   ],
@@ -184,7 +184,7 @@ describe('Redis dies', () => {
   // So long that the machine's own pauses are none beside it.
   const patienceMs = 1000
   test.each(['refuse', 'blackHole'] as const)('(%s) memory counts on, and nobody waits long', async (fault) => {
-    await unlinkMatching(redis, 'ql:v1:creates:*')
+    await redis.unlinkMatching('ql:v1:creates:*')
     const ask = askRedis(redis, breaker, patienceMs)
     const limit = rateLimit(insured(countersBy(countInRedis(redis, singleKeys, ask, 3600)), inMemory()))
     expect(await takeMany(limit, acme, 30)).toBe(30)

@@ -3,7 +3,7 @@
 import { absent, type Code, type Known } from '../../link.ts'
 import type { Cursor } from '../cursor.ts'
 import type { Beat, Change, Changes, NearTruth, Truth } from '../truth.ts'
-import { epochMs, type VirtualTime } from '../../../testing/virtual-time.ts'
+import type { VirtualTime } from '../../../testing/virtual-time.ts'
 
 export interface Flaws {
   /** The version is drawn before the row is locked. */
@@ -44,16 +44,13 @@ interface View {
   readonly now: Cursor
 }
 
-interface HeartBeat extends Beat, Cursor {
-  readonly before: Changes['fork']
-}
+interface HeartBeat extends Beat, Cursor {}
 
 /** What the log says to a standby. */
-type Logged = { readonly atMs: number } & (
+type Logged =
   | { readonly xid: number; readonly rows: readonly [Code, Known | 'gone'][]; readonly outbox: readonly OutboxRow[] }
   | { readonly beat: HeartBeat }
-  | { readonly restored: ReadonlyMap<Code, Known>; readonly version: number }
-)
+  | { readonly restored: ReadonlyMap<Code, Known> }
 
 /** More changes than these are not looked up, and no more than those are taken at a time. */
 const few = 2
@@ -64,9 +61,6 @@ export class PostgresModel {
   readonly #time: VirtualTime
   readonly #flaws: Flaws
   #epoch = 1
-  #timeline = 1
-  /** Another one after each restore and promotion: they end all sessions. */
-  #life = 1
   #version = 0
   #xid = 100
   #outboxId = 0
@@ -76,7 +70,7 @@ export class PostgresModel {
   #outbox: OutboxRow[] = []
   #locks = new Map<Code, Promise<void>>()
   #beat: HeartBeat | undefined
-  log: Logged[] = []
+  readonly log: Logged[] = []
 
   constructor(time: VirtualTime, flaws: Flaws) {
     this.#time = time
@@ -94,10 +88,9 @@ export class PostgresModel {
 
   /** One transaction. What was not committed, or was not there, is not among its states. */
   async change(codes: readonly Code[], make: Make, openMs: number, rollback = false): Promise<State[]> {
-    const life = this.#life
-    const active = this.#active
+    const epoch = this.#epoch
     const xid = this.#xid++
-    active.add(xid)
+    this.#active.add(xid)
     const written: { code: Code; known: Known | 'gone'; row: OutboxRow }[] = []
     const unlocks: (() => void)[] = []
     for (const code of codes) {
@@ -113,11 +106,12 @@ export class PostgresModel {
       written.push({ code, known, row: { xid, id: ++this.#outboxId, code, version: announced } })
     }
     await this.#time.sleep(openMs)
-    active.delete(xid)
+    this.#active.delete(xid)
     for (const unlock of unlocks) unlock()
-    if (rollback || life !== this.#life) return []
+    // A restore ends every session of the database that it replaces.
+    if (rollback || epoch !== this.#epoch) return []
     const rows = written.map(({ code, known }): [Code, Known | 'gone'] => [code, known])
-    this.log.push({ atMs: this.#time.nowMs, xid, rows, outbox: written.map(({ row }) => row) })
+    this.log.push({ xid, rows, outbox: written.map(({ row }) => row) })
     return written.map(({ code, known, row }) => {
       if (known === 'gone') this.#rows.delete(code)
       else this.#rows.set(code, known)
@@ -145,97 +139,42 @@ export class PostgresModel {
       this.#rows = new Map(rows)
       this.#version = version
       this.#epoch++
-      this.#life++
       this.#outbox = []
-      this.log.push({ atMs: this.#time.nowMs, restored: rows, version })
+      this.log.push({ restored: rows })
       for (const code of this.history.keys()) this.#remember(code, this.state(code))
-    }
-  }
-
-  /** A standby that lacks what was logged last takes its place, and begins where its own log ends. */
-  promote(lostMs: number): void {
-    this.log = this.log.filter(({ atMs }) => atMs <= this.#time.nowMs - lostMs)
-    this.#timeline++
-    this.#life++
-    this.#rows = new Map()
-    this.#outbox = []
-    this.#active = new Set()
-    this.#locks = new Map()
-    this.#beat = undefined
-    this.#version = 0
-    this.#xid = 100
-    for (const logged of this.log) this.#replay(logged)
-    // Versions are drawn again that were drawn before: it may not have been adopted yet.
-    for (const code of this.history.keys()) this.#remember(code, this.state(code))
-  }
-
-  #replay(logged: Logged): void {
-    if ('beat' in logged) {
-      this.#beat = logged.beat
-      this.#xid = Math.max(this.#xid, Number(logged.beat.snapshot.split(':')[1]))
-    } else if ('restored' in logged) {
-      this.#rows = new Map(logged.restored)
-      this.#outbox = []
-      this.#version = logged.version
-    } else {
-      for (const [code, known] of logged.rows) {
-        if (known === 'gone') this.#rows.delete(code)
-        else this.#rows.set(code, known)
-      }
-      this.#outbox.push(...logged.outbox)
-      this.#xid = Math.max(this.#xid, logged.xid + 1)
-      this.#version = Math.max(this.#version, ...logged.outbox.map(({ version }) => version))
     }
   }
 
   async #ask<T>(reach: () => Promise<void>, answer: () => T): Promise<T> {
     await reach()
-    const life = this.#life
+    const epoch = this.#epoch
     const result = answer()
     await reach()
-    if (life !== this.#life) throw new Error('the connection was lost')
+    if (epoch !== this.#epoch) throw new Error('the connection was lost')
     return result
   }
 
   truth(reach: () => Promise<void>): Truth {
     const view = (): View => ({ rows: this.#rows, outbox: this.#outbox, now: this.#now() })
-    const since = (cursor: Cursor | null): Changes => {
-      const fork = this.#fork()
-      const found = changesSince(view(), cursor, this.#flaws)
-      if (this.#nowS - (this.#beat?.atS ?? 0) > 1) this.#time.at(this.#time.nowMs + 5, () => this.#write())
-      return fork ? { ...found, fork } : found
-    }
     return {
       read: (codes) => this.#ask(reach, () => codes.map((code) => this.state(code))),
-      changesSince: (cursor) => this.#ask(reach, () => since(cursor)),
+      changesSince: (cursor) => this.#ask(reach, () => changesSince(view(), cursor, this.#flaws)),
     }
   }
 
   /** A heartbeat, where the one before is old enough. */
   beat(reach: () => Promise<void>): Promise<void> {
-    return this.#ask(reach, () => this.#write())
-  }
-
-  #write(): void {
-    const { n = 0, atS = -Infinity } = this.#beat ?? {}
-    if (this.#nowS - atS < 0.1) return
-    this.#beat = { ...this.#now(), n: n + 1, isStandby: true, before: this.#fork() }
-    this.log.push({ atMs: this.#time.nowMs, beat: this.#beat })
-    // It is a transaction itself.
-    this.#xid++
-  }
-
-  #fork(): Changes['fork'] {
-    return this.#beat?.identity === this.#now().identity ? this.#beat.before : this.#beat
-  }
-
-  get #nowS(): number {
-    return (epochMs + this.#time.nowMs) / 1000
+    return this.#ask(reach, () => {
+      const { n = 0, atS = -Infinity } = this.#beat ?? {}
+      if (this.#time.nowMs / 1000 - atS < 0.1) return
+      this.#beat = { ...this.#now(), n: n + 1, atS: this.#time.nowMs / 1000, isStandby: true }
+      this.log.push({ beat: this.#beat })
+    })
   }
 
   #now(): Cursor {
-    const identity = `system/${this.#timeline}/epoch ${this.#epoch}`
-    return { identity, version: this.#version, snapshot: this.#snapshot(), atS: this.#nowS }
+    const identity = `epoch ${this.#epoch}`
+    return { identity, version: this.#version, snapshot: this.#snapshot(), atS: this.#time.nowMs / 1000 }
   }
 
   #remember(code: Code, known: Known): State {

@@ -11,7 +11,6 @@ import { createTier3 } from '../../redirect/tier3-postgres.ts'
 import { createNearTier, type NearTier } from '../../redirect/tier3-standby.ts'
 import { epochMs, type VirtualTime } from '../../../testing/virtual-time.ts'
 import { announceLocally, createAnnouncer, type Announcer } from '../announce.ts'
-import type { Cursor } from '../cursor.ts'
 import { createFreshener, type Freshener } from '../freshen.ts'
 import { createFresheners } from '../fresheners.ts'
 import { News } from '../news.ts'
@@ -19,7 +18,7 @@ import { createPass } from '../pass.ts'
 import { startRelay, type Relay } from '../relay.ts'
 import { watchStandby } from '../standby.ts'
 import { Trust } from '../trust.ts'
-import type { Changes, NearTruth, Truth } from '../truth.ts'
+import type { NearTruth, Truth } from '../truth.ts'
 import { Landing, Vouching } from '../vouching.ts'
 import type { Flaws as PostgresFlaws } from './postgres-model.ts'
 import { RedisClient, type Flaws as RedisFlaws, type RedisServer } from './redis-model.ts'
@@ -68,10 +67,6 @@ export interface Flaws extends PostgresFlaws, RedisFlaws {
   readonly nearIsTruth?: boolean
   /** What a standby said is put into a Redis that is ahead of this process' passes. */
   readonly nearFillsAny?: boolean
-  /** After a promotion a Redis goes on with its own snapshot, although some of what that has seen is lost. */
-  readonly lostSnapshot?: boolean
-  /** After a promotion what was written up to then is believed. */
-  readonly lostSinceNow?: boolean
   /** What a standby says is measured by what another server at its address has said of itself. */
   readonly nearByAnother?: boolean
 }
@@ -121,8 +116,6 @@ export const settings = {
   staleMaxS: 21_600,
 }
 export const freshMs = 100
-/** There is one clock; as long as a step of a pass may take. */
-const clocksApartS = 1
 
 /** The last cursor that was left in Redis is good, whatever was heard since. */
 class HastyLanding extends Landing {
@@ -199,26 +192,17 @@ export function startProcess(index: number, servers: readonly RedisServer[], sur
       lagMaxS: 5,
       pauseMs: 1000,
       nowMs,
-      clockMs: () => epochMs + time.nowMs,
+      clockMs: nowMs,
       onError: nothing,
     })
   const changesSince: Truth['changesSince'] = (cursor) =>
-    process.passesUp
-      ? truth.changesSince(cursor).then((found) => spoilFork(found, cursor, flaws))
-      : Promise.reject(new Error('a trigger is off'))
+    process.passesUp ? truth.changesSince(cursor) : Promise.reject(new Error('a trigger is off'))
   const far = { ...truth, changesSince }
   const passes = standby?.inNeed(far, 800, nothing) ?? far
   const onGoneBack = (): Promise<void> => Promise.resolve()
-  const told = { onApplied: nothing, onGoneBack, onPromotion: onGoneBack, nowMs, vouching, truth: passes }
+  const told = { onApplied: nothing, onGoneBack, nowMs, vouching, truth: passes }
   const prepare = onGoneBack
-  const untold = {
-    ...told,
-    onLost: nothing,
-    onFailure: nothing,
-    prepare,
-    wallMs: () => epochMs + time.nowMs,
-    clocksApartS,
-  }
+  const untold = { ...told, onWipe: nothing, onFailure: nothing, prepare }
   const fresh =
     parts && createFresheners(parts, passes, (part, truth) => createFreshener({ ...untold, ...part, truth }))
   const tellAll: Freshener['tell'] = (answer) =>
@@ -229,7 +213,7 @@ export function startProcess(index: number, servers: readonly RedisServer[], sur
     ...(flaws.longListIsNothing ? { expireAll: nothing } : {}),
   }
   const freshener = fresh && (flaws.freshenAnyCursor ? { ...fresh, tell: tellAll } : fresh)
-  const pass = createPass({ ...told, onFailure: nothing, local, news, freshener, onDomains: () => Promise.resolve() })
+  const pass = createPass({ ...told, local, news, freshener, onDomains: () => Promise.resolve() })
   const relay = startRelay({ pass, intervalMs: 200, gapMs: 20, onFailure: nothing })
   const tier2Of = (part: ReturnType<typeof makePart>): Tier2 =>
     createTier2({
@@ -306,14 +290,6 @@ export function startProcess(index: number, servers: readonly RedisServer[], sur
   if (flaws.manyAreNotTold) announcer.announceAll = () => Promise.resolve()
   const redis = parts?.map(({ cache }) => cache)
   return Object.assign(process, { redis, tier1, resolver, announcer, relay, stop: () => standby?.stop() })
-}
-
-/** The flaws of what a promotion says. */
-function spoilFork(found: Changes, cursor: Cursor | null, flaws: Flaws): Changes {
-  const { fork, next } = found
-  if (!fork) return found
-  if (flaws.lostSnapshot && cursor) return { ...found, fork: { ...fork, snapshot: cursor.snapshot } }
-  return flaws.lostSinceNow ? { ...found, fork: { ...fork, atS: next.atS + 2 * clocksApartS } } : found
 }
 
 /** The flaws of what is heard. */

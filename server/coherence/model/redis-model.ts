@@ -2,18 +2,15 @@
 // That the script here and the Lua one do the same is a property tested on a real Redis (set-if-not-older.integration). What is read
 // has been a value, as the schema writes it.
 import { absent, isLink, slugOf, type Code, type Known } from '../../link.ts'
-import { endOfLost, isLost, parseCursor, type Lost } from '../cursor.ts'
 import { decode, encode, type Read } from '../schema.ts'
 import type { Entry, SharedCache } from '../shared-cache.ts'
-import { epochMs, type VirtualTime } from '../../../testing/virtual-time.ts'
+import type { VirtualTime } from '../../../testing/virtual-time.ts'
 
 export interface Flaws {
   /** Writes do not look at the version that is there. */
   readonly noVersionCheck?: boolean
   /** Writes do not look at the cursor: a reader's copy lands however old it is. */
   readonly noGuard?: boolean
-  /** What a cursor says to be lost stays. */
-  readonly lostStays?: boolean
   /** A value does not say that its link is special. */
   readonly unmarked?: boolean
   /** Links of two domains have one key, where they have one name. */
@@ -25,32 +22,15 @@ export interface Flaws {
 export interface Keys {
   cursor: string | null
   readonly links: Map<Code, Known>
-  /** When each of them was written. */
-  readonly written: Map<Code, number>
-  /** The same of hints. */
-  readonly hints: Map<Code, number>
+  readonly hints: Set<Code>
 }
 
-export const emptyKeys = (): Keys => ({ cursor: null, links: new Map(), written: new Map(), hints: new Map() })
+const emptyKeys = (): Keys => ({ cursor: null, links: new Map(), hints: new Set() })
 const copyOf = (keys: Keys): Keys => ({
   cursor: keys.cursor,
   links: new Map(keys.links),
-  written: new Map(keys.written),
-  hints: new Map(keys.hints),
+  hints: new Set(keys.hints),
 })
-
-const lostIn = ({ cursor }: Keys, { lostStays }: Flaws): Lost | undefined =>
-  lostStays ? undefined : parseCursor(cursor)?.lost
-
-/** What is there of a code, and is not lost. */
-export function heldIn(keys: Keys, code: Code, flaws: Flaws = {}): Known | undefined {
-  const lost = lostIn(keys, flaws)
-  if (!isLost(lost, keys.written.get(code) ?? 0)) return keys.links.get(code)
-  return undefined
-}
-
-export const hintedIn = (keys: Keys, code: Code, flaws: Flaws = {}): boolean =>
-  keys.hints.has(code) && !isLost(lostIn(keys, flaws), keys.hints.get(code) ?? 0)
 
 /** The one script. Anything that lowers the version of a key is reported. */
 export function setIfNotOlder(
@@ -59,31 +39,22 @@ export function setIfNotOlder(
   from: string | null,
   to: string | null,
   entries: readonly Entry[],
-  clockS: number,
   flaws: Flaws = {},
   onLowered: (code: Code) => void = () => undefined,
 ): 'written' | 'moved' {
   if (keys.cursor !== from && !flaws.noGuard) return 'moved'
-  const nowS = Math.max(clockS, endOfLost(lostIn(keys, flaws)))
   for (const { code: named, known } of entries) {
     const code = keyOf(named, flaws)
-    const held = heldIn(keys, code, flaws)
-    if (held === undefined) {
-      keys.links.delete(code)
-      keys.written.delete(code)
-    }
+    const held = keys.links.get(code)
     if (how === 'put' && !isLink(known) && known.version === 0) {
-      if (!held) keys.hints.set(code, nowS)
+      if (!held) keys.hints.add(code)
       continue
     }
     if (held && held.version > known.version) {
       if (!flaws.noVersionCheck) continue
       onLowered(code)
     }
-    if (held || how === 'put') {
-      keys.links.set(code, known)
-      keys.written.set(code, nowS)
-    }
+    if (held || how === 'put') keys.links.set(code, known)
     if (isLink(known)) keys.hints.delete(code)
   }
   if (to !== null) keys.cursor = to
@@ -102,7 +73,6 @@ function valueOf(code: Code, known: Known, { unmarked }: Flaws): Known | undefin
 export function forgetCodes(keys: Keys, codes: readonly Code[]): void {
   for (const code of codes) {
     keys.links.delete(code)
-    keys.written.delete(code)
     keys.hints.delete(code)
   }
 }
@@ -135,13 +105,11 @@ export class RedisServer {
     for (const [code, known] of this.keys.links) {
       if (!goes()) continue
       to.keys.links.set(code, known)
-      to.keys.written.set(code, this.keys.written.get(code) ?? 0)
       this.keys.links.delete(code)
-      this.keys.written.delete(code)
     }
-    for (const [code, writtenS] of this.keys.hints) {
+    for (const code of this.keys.hints) {
       if (!goes()) continue
-      to.keys.hints.set(code, writtenS)
+      to.keys.hints.add(code)
       this.keys.hints.delete(code)
     }
     if (this.keys.cursor !== null && goes()) {
@@ -172,7 +140,8 @@ export class RedisServer {
   }
 
   evict(code: Code): void {
-    forgetCodes(this.keys, [code])
+    this.keys.links.delete(code)
+    this.keys.hints.delete(code)
   }
 }
 
@@ -202,16 +171,15 @@ export class RedisClient implements SharedCache {
   }
 
   async read(codes: readonly Code[]): Promise<(Read | undefined)[]> {
-    const [cursor, held] = await this.#send(codes, (keys) => {
-      const { cursor, hints } = keys
+    const [cursor, held] = await this.#send(codes, ({ cursor, links, hints }) => {
       const each = codes.map((named): Read | undefined => {
         const code = keyOf(named, this.#flaws)
-        const held = heldIn(keys, code, this.#flaws)
+        const held = links.get(code)
         const known = held && valueOf(named, held, this.#flaws)
         if (known && isLink(known)) hints.delete(code)
         // A run is over before a life is: chance says which copies are near their end.
         if (known) return { known, cachedAtS: this.#time.random() < 0.2 ? 1 : 0, asOf: cursor }
-        return hintedIn(keys, code, this.#flaws) ? { known: absent(0), cachedAtS: 0, asOf: cursor } : undefined
+        return hints.has(code) ? { known: absent(0), cachedAtS: 0, asOf: cursor } : undefined
       })
       return [cursor, each] as const
     })
@@ -237,6 +205,17 @@ export class RedisClient implements SharedCache {
     return outcome
   }
 
+  async dropCursor(held: string): Promise<void> {
+    await this.#send([], (keys) => {
+      if (keys.cursor === held) keys.cursor = null
+    })
+  }
+
+  async wipe(): Promise<void> {
+    await this.#send('any', (keys) => keys.links.clear())
+    await this.#send('any', (keys) => keys.hints.clear())
+  }
+
   prolong(): Promise<void> {
     return Promise.resolve()
   }
@@ -249,8 +228,7 @@ export class RedisClient implements SharedCache {
     forget: readonly Code[] = [],
   ) {
     const write = (keys: Keys) => {
-      const nowS = Math.floor((epochMs + this.#time.nowMs) / 1000)
-      const outcome = setIfNotOlder(keys, how, from, to, entries, nowS, this.#flaws, this.#onLowered)
+      const outcome = setIfNotOlder(keys, how, from, to, entries, this.#flaws, this.#onLowered)
       if (outcome === 'written') forgetCodes(keys, forget)
       return outcome
     }
@@ -260,7 +238,7 @@ export class RedisClient implements SharedCache {
   }
 
   /** There, done in one step, and back. In a hole the command waits in some buffer, and may yet arrive. */
-  async #send<T>(touched: readonly Code[], command: (keys: Keys) => T, tail = 0.02): Promise<T> {
+  async #send<T>(touched: readonly Code[] | 'any', command: (keys: Keys) => T, tail = 0.02): Promise<T> {
     const { connection } = this
     const { server } = this
     // Both change while this waits.
@@ -274,7 +252,7 @@ export class RedisClient implements SharedCache {
       await this.#time.sleep(40)
     }
     if ((late || !up() || connection !== this.connection) && this.#time.random() < 0.5) throw new Error('lost')
-    if (server.isElsewhere(touched, this.#flaws)) {
+    if (touched !== 'any' && server.isElsewhere(touched, this.#flaws)) {
       this.#redirected(server)
       throw new Error('MOVED')
     }

@@ -9,7 +9,7 @@ import type { AsOf } from '../announce.ts'
 import type { NearTruth } from '../truth.ts'
 import { PostgresModel, StandbyModel, type Make, type State } from './postgres-model.ts'
 import { freshMs, replyMs, settings, startProcess, type Flaws, type Near, type Process } from './process.ts'
-import { heldIn, hintedIn, RedisServer } from './redis-model.ts'
+import { RedisServer } from './redis-model.ts'
 import { epochMs, type VirtualTime } from '../../../testing/virtual-time.ts'
 import { plain } from '../../../testing/links.ts'
 
@@ -26,7 +26,7 @@ export type Step = { readonly atMs: number; readonly pick: number; readonly whic
     }
   | {
       readonly what:
-        | 'flush' | 'evict' | 'pushOut' | 'read' | 'snapshot' | 'restart' | 'replace' | 'failover' | 'split' | 'restore' | 'dump' | 'promote' // prettier-ignore
+        | 'flush' | 'evict' | 'pushOut' | 'read' | 'snapshot' | 'restart' | 'replace' | 'failover' | 'split' | 'restore' | 'dump' // prettier-ignore
     }
 )
 
@@ -227,7 +227,7 @@ export class World {
         await this.time.sleep(replyMs(this.time))
         state.learnedMs = this.time.nowMs
         await process.announcer.announce(code, state.known, asOf)
-        const held = process.redis && heldIn(process.redis.of(code).server.keys, code)
+        const held = process.redis?.of(code).server.keys.links.get(code)
         state.isInRedis = held !== undefined && agree(held, state.known)
       }
       state.acknowledgedMs = this.time.nowMs
@@ -321,11 +321,12 @@ export class World {
         return void this.#dumps.push(this.#postgres.dump())
       case 'restore':
         this.#dumps.at(-1)?.()
-        return this.#replaced()
-      case 'promote':
-        this.#postgres.promote(step.pick * 1500)
-        this.#dumps = []
-        return this.#replaced()
+        this.#restoredMs = this.time.nowMs
+        for (const states of this.#postgres.history.values()) {
+          const last = states.at(-1)
+          if (last) last.acknowledgedMs = this.time.nowMs
+        }
+        return
       default: {
         const byHand = step.pick < 0.25 || step.what === 'gone' || step.what === 'bulk'
         return this.#change(
@@ -335,15 +336,6 @@ export class World {
           step.openMs,
         )
       }
-    }
-  }
-
-  /** The truth itself was. */
-  #replaced(): void {
-    this.#restoredMs = this.time.nowMs
-    for (const states of this.#postgres.history.values()) {
-      const last = states.at(-1)
-      if (last) last.acknowledgedMs = this.time.nowMs
     }
   }
 
@@ -451,10 +443,10 @@ export class World {
           this.#violated(`at rest, process ${index} says of ${code} ${say(answer)}, Postgres says ${say(truth)}`)
         }
         if (process.redis === undefined) continue
-        const { keys } = process.redis.of(code).server
-        const held = heldIn(keys, code)
+        const { links, hints } = process.redis.of(code).server.keys
+        const held = links.get(code)
         if (held && !agree(held, truth)) this.#violated(`at rest, Redis holds ${say(held)}, not ${say(truth)}`)
-        if (!held && hintedIn(keys, code) && isLink(truth)) this.#violated(`at rest, Redis hides ${code} behind a hint`)
+        if (!held && hints.has(code) && isLink(truth)) this.#violated(`at rest, Redis hides ${code} behind a hint`)
       }
     }
   }
