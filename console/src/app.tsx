@@ -54,77 +54,46 @@ function Inside() {
   )
 }
 
-const Pages = () => (
-  <Switch>
-    <Route path="/">
-      <Links />
-    </Route>
-    <Route path="/new">
-      <For role="editor">
-        <NewLink />
-      </For>
-    </Route>
-    <Route path="/links/:code">{({ code }) => <LinkPage code={code} />}</Route>
-    <Route path="/stats">
-      <StatsPage />
-    </Route>
-    <Route path="/imports">
-      <For role="editor">
-        <Imports />
-      </For>
-    </Route>
-    <Route path="/account">
-      <Account />
-    </Route>
-    <Route path="/members">
-      <For role="admin">
-        <Members />
-      </For>
-    </Route>
-    <Route path="/keys">
-      <For role="admin">
-        <Keys />
-      </For>
-    </Route>
-    <Route path="/tenants">
-      <For role="owner">
-        <Tenants />
-      </For>
-    </Route>
-    <Route path="/tenants/:id">
-      {({ id }) => (
-        <For role="owner">
-          <TenantPage id={id} />
-        </For>
-      )}
-    </Route>
-    <Route path="/domains">
-      <For role="owner">
-        <Domains />
-      </For>
-    </Route>
-    <Route path="/audit">
-      <For role="admin">
-        <Audit />
-      </For>
-    </Route>
-    <Route path="/system">
-      <For role="owner">
-        <System />
-      </For>
-    </Route>
-    <Route path="/sign-in">
-      <Redirect to="/" replace />
-    </Route>
-    <Route>
-      <Nothing />
-    </Route>
-  </Switch>
-)
+interface Params {
+  readonly code?: string
+  readonly id?: string
+  readonly [other: string]: string | undefined
+}
 
-function For({ role, children }: { readonly role: Role; readonly children: ReactNode }) {
+/** Each with the role that it needs, and what its address says. */
+const pages: readonly (readonly [path: string, role: Role, show: (params: Params) => ReactNode])[] = [
+  ['/', 'viewer', () => <Links />],
+  ['/new', 'editor', () => <NewLink />],
+  ['/links/:code', 'viewer', ({ code = '' }) => <LinkPage code={code} />],
+  ['/stats', 'viewer', () => <StatsPage />],
+  ['/imports', 'editor', () => <Imports />],
+  ['/account', 'viewer', () => <Account />],
+  ['/members', 'admin', () => <Members />],
+  ['/keys', 'admin', () => <Keys />],
+  ['/tenants', 'owner', () => <Tenants />],
+  ['/tenants/:id', 'owner', ({ id = '' }) => <TenantPage id={id} />],
+  ['/domains', 'owner', () => <Domains />],
+  ['/audit', 'admin', () => <Audit />],
+  ['/system', 'owner', () => <System />],
+]
+
+function Pages() {
   const { may } = useMe()
-  return may(role) ? children : <Nothing />
+  return (
+    <Switch>
+      {pages.map(([path, role, show]) => (
+        <Route<Params> key={path} path={path}>
+          {(params) => (may(role) ? show(params) : <Nothing />)}
+        </Route>
+      ))}
+      <Route path="/sign-in">
+        <Redirect to="/" replace />
+      </Route>
+      <Route>
+        <Nothing />
+      </Route>
+    </Switch>
+  )
 }
 
 function Nothing() {

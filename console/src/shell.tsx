@@ -4,11 +4,9 @@ import { Button } from 'react-aria-components/Button'
 import { Menu, MenuItem, MenuTrigger, Separator } from 'react-aria-components/Menu'
 import { Popover } from 'react-aria-components/Popover'
 import { Link, useLocation } from 'wouter'
-import { problemOf } from './api.ts'
 import { Icon, Mark, type IconName } from './parts/icon.tsx'
-import { sentenceOf } from './parts/page.tsx'
 import { Shortcuts, useShortcut, useShortcutWords } from './parts/shortcuts.tsx'
-import { toast } from './parts/toasts.tsx'
+import { useComplaint } from './parts/toasts.tsx'
 import { useMe, useSession } from './session.tsx'
 import type { Role } from './state.ts'
 import { useWords } from './words/words.tsx'
@@ -90,11 +88,8 @@ function Who() {
   const keys = useShortcutWords()
   const [isAsking, setAsking] = useState(false)
   useShortcut('?', () => setAsking(true))
-  const leave = (): void =>
-    void signOut().then(
-      () => go('/'),
-      (error: unknown) => toast({ kind: 'bad', text: sentenceOf(problemOf(error), words) }),
-    )
+  const complain = useComplaint()
+  const leave = (): void => void signOut().then(() => go('/'), complain)
   const act: Readonly<Record<string, () => void>> = {
     account: () => go('/account'),
     keys: () => setAsking(true),

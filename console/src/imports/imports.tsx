@@ -6,7 +6,7 @@ import { useSearchParams } from 'wouter'
 import { answerOf, api, problemOf } from '../api.ts'
 import { Act } from '../parts/act.tsx'
 import { Choice, Field } from '../parts/fields.tsx'
-import { Empty, Failed, Loading, Page, Panel, sentenceOf } from '../parts/page.tsx'
+import { Empty, Form, Page, Panel, Problem, sentenceOf, Waiting } from '../parts/page.tsx'
 import { useMe } from '../session.tsx'
 import '../styles/imports.css'
 import { useFormats, useWords } from '../words/words.tsx'
@@ -31,13 +31,7 @@ export default function Imports() {
   return (
     <Page title={words.shell.imports} lead={own.lead}>
       <Panel title={own.file}>
-        <form
-          className="stack"
-          onSubmit={(event) => {
-            event.preventDefault()
-            send(true)
-          }}
-        >
+        <Form className="stack" onSubmit={() => send(true)}>
           <FileField
             file={file}
             onFile={(chosen) => {
@@ -57,7 +51,7 @@ export default function Imports() {
             </Act>
             <span className="about">{own.tryAbout}</span>
           </div>
-        </form>
+        </Form>
       </Panel>
       {id !== undefined && (
         <Result key={id} id={id} onForReal={file ? () => send(false) : undefined} onForgotten={() => show(undefined)} />
@@ -101,13 +95,7 @@ function Sending({
   const words = useWords()
   const own = useImportWords()
   const formats = useFormats()
-  if (problem) {
-    return (
-      <p className="problem" role="alert">
-        {problem.code === 'stopped' ? own.stopped : sentenceOf(problem, words)}
-      </p>
-    )
-  }
+  if (problem) return <Problem>{problem.code === 'stopped' ? own.stopped : sentenceOf(problem, words)}</Problem>
   if (!isPending) return null
   return (
     <div className="row meter">
@@ -165,13 +153,8 @@ function Earlier({ shown, onShow }: { readonly shown: string | undefined; readon
   const items = earlier.data?.items.filter(({ id }) => id !== shown) ?? []
   return (
     <Panel title={own.earlier}>
-      {earlier.isPending && <Loading />}
-      {earlier.isError && <Failed error={earlier.error} onRetry={() => void earlier.refetch()} />}
-      {earlier.data && items.length === 0 && (
-        <Empty title={own.none}>
-          <p>{own.noneAbout}</p>
-        </Empty>
-      )}
+      <Waiting of={earlier} />
+      {earlier.data && items.length === 0 && <Empty title={own.none} about={own.noneAbout} />}
       <ul className="rows">
         {items.map(({ id, format, createdAt, dryRun, rows, state, tenant }) => (
           <li key={id}>

@@ -1,12 +1,12 @@
 // What becomes of a file: told while it is worked off, and afterwards.
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useEffect } from 'react'
-import { answerOf, api, done, problemOf } from '../api.ts'
+import { answerOf, api, done } from '../api.ts'
 import { Act } from '../parts/act.tsx'
-import { Failed, Loading, Panel, sentenceOf } from '../parts/page.tsx'
-import { toast } from '../parts/toasts.tsx'
+import { Loading, Panel, Problem, Waiting } from '../parts/page.tsx'
+import { toast, useComplaint } from '../parts/toasts.tsx'
 import { useMe } from '../session.tsx'
-import { useFormats, useWords } from '../words/words.tsx'
+import { useFormats } from '../words/words.tsx'
 import type { Import } from './send.ts'
 import { useImportWords } from './words.ts'
 
@@ -34,16 +34,12 @@ export function Result({ id, onForReal, onForgotten }: ResultProps) {
     for (const changed of ['links', 'tags', 'imports']) void queries.invalidateQueries({ queryKey: [changed], exact: changed === 'imports' }) // prettier-ignore
   }, [over])
   if (found.isPending) return <Panel title={words.made}><Loading /></Panel> // prettier-ignore
-  if (found.isError) return <Failed error={found.error} onRetry={() => void found.refetch()} />
+  if (found.isError) return <Waiting of={found} />
   const { dryRun, refused, created } = found.data
   return (
     <Panel title={dryRun ? words.tried : words.made} aside={<Forget id={id} onForgotten={onForgotten} />}>
       <Figures found={found.data} />
-      {found.data.failure !== null && (
-        <p className="problem" role="alert">
-          {found.data.failure}
-        </p>
-      )}
+      {found.data.failure !== null && <Problem>{found.data.failure}</Problem>}
       {over && refused > 0 && (
         <p>
           <a href={`/api/v1/imports/${id}/refused`} download={`refused-${id}.csv`}>
@@ -127,7 +123,6 @@ function Warnings({ warnings }: Pick<Import, 'warnings'>) {
 
 function Forget({ id, onForgotten }: Pick<ResultProps, 'id' | 'onForgotten'>) {
   const words = useImportWords()
-  const all = useWords()
   const { may } = useMe()
   const queries = useQueryClient()
   const forget = useMutation({
@@ -138,7 +133,7 @@ function Forget({ id, onForgotten }: Pick<ResultProps, 'id' | 'onForgotten'>) {
       queries.removeQueries({ queryKey: ['imports', id] })
       return queries.invalidateQueries({ queryKey: ['imports'], exact: true })
     },
-    onError: (error) => toast({ kind: 'bad', text: sentenceOf(problemOf(error), all) }),
+    onError: useComplaint(),
   })
   if (!may('editor')) return null
   return (

@@ -1,8 +1,8 @@
 // For the owner: what each tier would answer with, and how to make all of them ask anew.
 import { useMutation, useQuery } from '@tanstack/react-query'
-import { answerOf, api, linkKey, named, problemOf, type Link, type Schemas } from '../api.ts'
-import { Failed, Loading, Panel, sentenceOf } from '../parts/page.tsx'
-import { toast } from '../parts/toasts.tsx'
+import { answerOf, api, linkKey, named, type Link, type Schemas } from '../api.ts'
+import { Panel, Waiting } from '../parts/page.tsx'
+import { toast, useComplaint } from '../parts/toasts.tsx'
 import { useWords } from '../words/words.tsx'
 import { Act } from '../parts/act.tsx'
 
@@ -25,7 +25,7 @@ export function CachesPanel({ link }: { readonly link: Pick<Link, 'code' | 'doma
       toast({ text: words.caches.forgotten })
       return caches.refetch()
     },
-    onError: (error) => toast({ kind: 'bad', text: sentenceOf(problemOf(error), words) }),
+    onError: useComplaint(),
   })
   return (
     <Panel
@@ -36,8 +36,7 @@ export function CachesPanel({ link }: { readonly link: Pick<Link, 'code' | 'doma
         </Act>
       }
     >
-      {caches.isPending && <Loading />}
-      {caches.isError && <Failed error={caches.error} onRetry={() => void caches.refetch()} />}
+      <Waiting of={caches} />
       {caches.data && <Ladder caches={caches.data} />}
     </Panel>
   )

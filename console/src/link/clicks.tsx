@@ -2,7 +2,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link as To } from 'wouter'
 import { answerOf, api, linkKey, named, type Link } from '../api.ts'
-import { Failed, Loading, Panel } from '../parts/page.tsx'
+import { Panel, Waiting } from '../parts/page.tsx'
 import { statsOf } from '../stats/query.ts'
 import { useFormats, useWords } from '../words/words.tsx'
 
@@ -40,8 +40,7 @@ export function ClicksPanel({ link }: { readonly link: Link }) {
       title={words.clicks.title}
       aside={clicks.data && <strong className="figure">{formats.count(clicks.data.total)}</strong>}
     >
-      {clicks.isPending && <Loading />}
-      {clicks.isError && <Failed error={clicks.error} onRetry={() => void clicks.refetch()} />}
+      <Waiting of={clicks} />
       <To to={statsOf({ code: link.code, domain: link.domain })}>{words.clicks.more}</To>
       {clicks.data?.total === 0 && <p className="about">{words.clicks.none}</p>}
       {clicks.data !== undefined && clicks.data.total > 0 && (

@@ -8,7 +8,7 @@ import { Target } from '../links/table.tsx'
 import { useRemove } from '../links/remove.tsx'
 import { shortOf, useLinkWrites } from '../links/use-link-writes.ts'
 import { CopyButton } from '../parts/copy.tsx'
-import { Empty, Failed, Loading, Page, Panel, sentenceOf } from '../parts/page.tsx'
+import { Empty, Form, Loading, Page, Panel, Problem, sentenceOf, Waiting } from '../parts/page.tsx'
 import { Icon } from '../parts/icon.tsx'
 import { toast } from '../parts/toasts.tsx'
 import { useMe } from '../session.tsx'
@@ -44,14 +44,13 @@ export default function LinkPage({ code }: { readonly code: string }) {
     return (
       <Page title={code}>
         {isAbsent ? (
-          <Empty title={words.link.absent}>
-            <p>{words.link.absentAbout}</p>
+          <Empty title={words.link.absent} about={words.link.absentAbout}>
             <Button className="button" onPress={() => go('/')}>
               {words.link.toList}
             </Button>
           </Empty>
         ) : (
-          <Failed error={found.error} onRetry={() => void found.refetch()} />
+          <Waiting of={found} />
         )}
       </Page>
     )
@@ -155,13 +154,7 @@ function Editor({ marked }: { readonly marked: Marked }) {
   }
   const text = problem && sentenceOf(problem, words)
   return (
-    <form
-      className="sheet"
-      onSubmit={(event) => {
-        event.preventDefault()
-        void save(base.etag, before)
-      }}
-    >
+    <Form className="sheet" onSubmit={() => void save(base.etag, before)}>
       <LinkForm
         draft={draft}
         onChange={setDraft}
@@ -173,9 +166,9 @@ function Editor({ marked }: { readonly marked: Marked }) {
       {(changed || problem) && (
         <div className="save">
           {problem && (
-            <p className="problem" role="alert">
+            <Problem>
               <Icon name="alert" /> {text}
-            </p>
+            </Problem>
           )}
           <Button className="button" onPress={() => reset(marked)}>
             {words.link.discard}
@@ -198,7 +191,7 @@ function Editor({ marked }: { readonly marked: Marked }) {
           }}
         />
       )}
-    </form>
+    </Form>
   )
 }
 

@@ -1,12 +1,12 @@
 // A new link with all that can be said of it. `/console/new?url=…` is what the bookmarklet opens.
-import { useState, type SyntheticEvent } from 'react'
+import { useState } from 'react'
 import { Button } from 'react-aria-components/Button'
 import { useLocation, useSearchParams } from 'wouter'
 import { problemOf } from '../api.ts'
 import { copy } from '../parts/copy.tsx'
 import { Field } from '../parts/fields.tsx'
 import { Icon } from '../parts/icon.tsx'
-import { Page, sentenceOf } from '../parts/page.tsx'
+import { Form, Page, Problem, sentenceOf } from '../parts/page.tsx'
 import { toast } from '../parts/toasts.tsx'
 import { useMe } from '../session.tsx'
 import { pageState } from '../state.ts'
@@ -26,8 +26,7 @@ export default function NewLink() {
   const [code, setCode] = useState('')
   const [domain, setDomain] = useState('')
   const { create } = useLinkWrites(tenant)
-  const submit = (event: SyntheticEvent): void => {
-    event.preventDefault()
+  const submit = (): void => {
     const { url: _, ...rest } = changeOf(draft, emptyDraft)
     const url = addressIn(draft.url) ?? draft.url.trim()
     const named = {
@@ -50,7 +49,7 @@ export default function NewLink() {
   const problem = failed && { field: failed.field, text: sentenceOf(failed, words) }
   return (
     <Page title={words.newLink.title}>
-      <form className="sheet" onSubmit={submit}>
+      <Form className="sheet" onSubmit={submit}>
         <LinkForm
           draft={draft}
           onChange={setDraft}
@@ -78,9 +77,9 @@ export default function NewLink() {
         />
         <div className="save">
           {problem && (
-            <p className="problem" role="alert">
+            <Problem>
               <Icon name="alert" /> {problem.text}
-            </p>
+            </Problem>
           )}
           <Button className="button" onPress={() => go('/')}>
             {words.cancel}
@@ -94,7 +93,7 @@ export default function NewLink() {
             {words.newLink.go}
           </Act>
         </div>
-      </form>
+      </Form>
     </Page>
   )
 }

@@ -4,7 +4,7 @@ import { useState } from 'react'
 import { Button } from 'react-aria-components/Button'
 import type { Link } from '../api.ts'
 import { Field } from '../parts/fields.tsx'
-import { Panel } from '../parts/page.tsx'
+import { Panel, Problem } from '../parts/page.tsx'
 import { saveFile } from '../parts/save-file.ts'
 import { useWords } from '../words/words.tsx'
 
@@ -100,11 +100,7 @@ export default function QrPanel({ link: { shortUrl, code } }: { readonly link: L
             <Field label={words.qr.color} type="color" value={color} onChange={setColor} />
             <Field label={words.qr.background} type="color" value={background} onChange={setBackground} />
           </div>
-          {!isReadable && (
-            <p className="problem" role="alert">
-              {words.qr.contrast}
-            </p>
-          )}
+          {!isReadable && <Problem>{words.qr.contrast}</Problem>}
           <div className="row">
             <Button
               className="button small"

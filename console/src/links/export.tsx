@@ -3,11 +3,10 @@
 import { useMutation } from '@tanstack/react-query'
 import { Menu, MenuItem, MenuTrigger } from 'react-aria-components/Menu'
 import { Popover } from 'react-aria-components/Popover'
-import { answerOf, api, problemOf, type Link } from '../api.ts'
+import { answerOf, api, type Link } from '../api.ts'
 import { Act } from '../parts/act.tsx'
-import { sentenceOf } from '../parts/page.tsx'
 import { saveFile } from '../parts/save-file.ts'
-import { toast } from '../parts/toasts.tsx'
+import { useComplaint } from '../parts/toasts.tsx'
 import { useWords } from '../words/words.tsx'
 import { csvOf, ndjsonOf } from './file.ts'
 import { exportedOf, type ListQuery } from './query.ts'
@@ -25,7 +24,7 @@ function Export({ className, about, fileOf }: ExportProps) {
   const words = useWords()
   const save = useMutation({
     mutationFn: async (format: Format) => saveFile(await fileOf(format), `links.${format}`),
-    onError: (error) => toast({ kind: 'bad', text: sentenceOf(problemOf(error), words) }),
+    onError: useComplaint(),
   })
   return (
     <MenuTrigger>

@@ -3,7 +3,7 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { Button } from 'react-aria-components/Button'
 import { answerOf, api } from '../api.ts'
 import { Link as To } from 'wouter'
-import { Empty, Failed, Loading, Page } from '../parts/page.tsx'
+import { Empty, Page, Waiting } from '../parts/page.tsx'
 import { statsOf } from '../stats/query.ts'
 import { useMe } from '../session.tsx'
 import { useWords } from '../words/words.tsx'
@@ -38,16 +38,15 @@ export function Links() {
           {words.filters.statsOfTag(query.filters.tag)}
         </To>
       )}
-      {page.isPending && <Loading />}
-      {page.isError && <Failed error={page.error} onRetry={() => void page.refetch()} />}
+      <Waiting of={page} />
       {isNew && (
-        <Empty title={words.links.noneYet}>
-          <p>{may('editor') ? words.links.noneYetEditor : words.links.noneYetViewer}</p>
-        </Empty>
+        <Empty
+          title={words.links.noneYet}
+          about={may('editor') ? words.links.noneYetEditor : words.links.noneYetViewer}
+        />
       )}
       {hasNone && !isNew && (
-        <Empty title={words.links.noneFound}>
-          <p>{words.links.noneFoundAbout}</p>
+        <Empty title={words.links.noneFound} about={words.links.noneFoundAbout}>
           <Button
             className="button"
             onPress={() =>

@@ -4,12 +4,11 @@ import { useState } from 'react'
 import { Button } from 'react-aria-components/Button'
 import { Menu, MenuItem, MenuTrigger } from 'react-aria-components/Menu'
 import { Popover } from 'react-aria-components/Popover'
-import { answerOf, api, every, problemOf, type Link } from '../api.ts'
+import { answerOf, api, every, type Link } from '../api.ts'
 import { Act } from '../parts/act.tsx'
 import { AboveForm, Ask } from '../parts/ask.tsx'
-import { sentenceOf } from '../parts/page.tsx'
 import { TagsField } from '../parts/tags-field.tsx'
-import { toast } from '../parts/toasts.tsx'
+import { useComplaint } from '../parts/toasts.tsx'
 import { useMe } from '../session.tsx'
 import { useWords } from '../words/words.tsx'
 import { ExportChosen } from './export.tsx'
@@ -175,7 +174,7 @@ function ChooseFitting({ selection: { chooseFitting } }: { readonly selection: S
   const words = useWords()
   const choose = useMutation({
     mutationFn: chooseFitting,
-    onError: (error) => toast({ kind: 'bad', text: sentenceOf(problemOf(error), words) }),
+    onError: useComplaint(),
   })
   return (
     <Act className="button small" isPending={choose.isPending} onPress={() => choose.mutate()}>

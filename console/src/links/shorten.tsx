@@ -1,10 +1,10 @@
 // The first thing on the page: an address goes in, Enter, and its short one is copied.
 import { useQuery } from '@tanstack/react-query'
-import { useEffect, useRef, useState, type SyntheticEvent } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import { Link as To, useLocation } from 'wouter'
-import { answerOf, api, problemOf, type Link } from '../api.ts'
+import { answerOf, api, type Link } from '../api.ts'
 import { CopyButton, copy } from '../parts/copy.tsx'
-import { sentenceOf } from '../parts/page.tsx'
+import { Form, sentenceOf } from '../parts/page.tsx'
 import { useShortcut } from '../parts/shortcuts.tsx'
 import { toast } from '../parts/toasts.tsx'
 import { useMe } from '../session.tsx'
@@ -42,8 +42,7 @@ export function Shorten() {
         { label: words.shorten.open, act: () => go(pathOfLink(link)) },
       ],
     })
-  const submit = (event: SyntheticEvent): void => {
-    event.preventDefault()
+  const submit = (): void => {
     if (text.trim() === '') return
     // What is no address, too: the server says what is wrong with it.
     create.mutate(
@@ -58,7 +57,7 @@ export function Shorten() {
   }
   return (
     <div className="shorten">
-      <form onSubmit={submit}>
+      <Form onSubmit={submit}>
         <input
           className="input"
           type="text"
@@ -80,9 +79,9 @@ export function Shorten() {
         <Act className="button strong" type="submit" isPending={create.isPending}>
           {words.shorten.go}
         </Act>
-      </form>
+      </Form>
       <div id="shorten-said" className="shorten-said" aria-live="polite">
-        {create.isError && <p className="problem">{sentenceOf(problemOf(create.error), words)}</p>}
+        {create.isError && <p className="problem">{sentenceOf(create.error, words)}</p>}
         {!create.isError && <Existing url={url} tenant={tenant} />}
         <To to={url === undefined ? '/new' : `/new?url=${encodeURIComponent(url)}`} className="about">
           {words.shorten.more}

@@ -2,8 +2,7 @@
 // takes back what it has done, where that can be.
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { answerOf, api, problemOf, type Link, type Schemas } from '../api.ts'
-import { sentenceOf } from '../parts/page.tsx'
-import { toast } from '../parts/toasts.tsx'
+import { toast, useComplaint } from '../parts/toasts.tsx'
 import { useWords } from '../words/words.tsx'
 import { remake } from './use-link-writes.ts'
 
@@ -76,7 +75,7 @@ interface Step {
 export function useBulk(tenant: string, onDone: () => void) {
   const words = useWords()
   const queries = useQueryClient()
-  const onError = (error: unknown): void => toast({ kind: 'bad', text: sentenceOf(problemOf(error), words) })
+  const onError = useComplaint()
   // By a promise, not by a mutation: who takes something back may be on another page by then.
   const run = async ({ act, say, undo }: Step): Promise<void> => {
     const { done, refused } = await act()

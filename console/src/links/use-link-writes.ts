@@ -1,8 +1,7 @@
 // What is done to links from anywhere: each says what happened, and how to take it back where that can be.
 import { useMutation, useQueryClient } from '@tanstack/react-query'
-import { answerOf, api, done, linkKey, named, problemOf, type Link, type Schemas } from '../api.ts'
-import { sentenceOf } from '../parts/page.tsx'
-import { toast } from '../parts/toasts.tsx'
+import { answerOf, api, done, linkKey, named, type Link, type Schemas } from '../api.ts'
+import { toast, useComplaint } from '../parts/toasts.tsx'
 import { useWords } from '../words/words.tsx'
 
 /** Without the scheme, as people write it. */
@@ -33,7 +32,7 @@ export function useLinkWrites(tenant: string) {
       queries.invalidateQueries({ queryKey: linkKey(link) }),
     ])
   }
-  const onError = (error: unknown): void => toast({ kind: 'bad', text: sentenceOf(problemOf(error), words) })
+  const onError = useComplaint()
 
   const change = useMutation({
     mutationFn: ({ link, body }: { link: Link; body: Schemas['LinkChange'] }) =>

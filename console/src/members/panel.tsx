@@ -4,11 +4,11 @@ import { useState } from 'react'
 import { Button } from 'react-aria-components/Button'
 import { Menu, MenuItem, MenuTrigger } from 'react-aria-components/Menu'
 import { Popover } from 'react-aria-components/Popover'
-import { answerOf, api, done, problemOf } from '../api.ts'
+import { answerOf, api, done } from '../api.ts'
 import { Ask } from '../parts/ask.tsx'
 import { Icon } from '../parts/icon.tsx'
-import { Empty, Failed, Loading, Panel, sentenceOf } from '../parts/page.tsx'
-import { toast } from '../parts/toasts.tsx'
+import { Empty, Panel, Waiting } from '../parts/page.tsx'
+import { toast, useComplaint } from '../parts/toasts.tsx'
 import { useMe } from '../session.tsx'
 import { useFormats, useWords } from '../words/words.tsx'
 import { Invitation, MemberForm, type Invited, type Member } from './forms.tsx'
@@ -36,13 +36,8 @@ export function MembersPanel({ tenant }: { readonly tenant: string }) {
         </Button>
       }
     >
-      {members.isPending && <Loading />}
-      {members.isError && <Failed error={members.error} onRetry={() => void members.refetch()} />}
-      {members.data && items.length === 0 && (
-        <Empty title={said.none}>
-          <p>{said.noneAbout}</p>
-        </Empty>
-      )}
+      <Waiting of={members} />
+      {members.data && items.length === 0 && <Empty title={said.none} about={said.noneAbout} />}
       <ul className="rows">
         {items.map((member) => (
           <MemberRow key={member.id} member={member} onInvited={setInvited} />
@@ -78,7 +73,7 @@ function MemberRow({ member, onInvited }: RowProps) {
   const invite = useMutation({
     mutationFn: () => answerOf(api.POST('/members/{id}/invitation', { params: { path: { id } } })),
     onSuccess: (invitation) => onInvited({ name, invitation }),
-    onError: (error) => toast({ kind: 'bad', text: sentenceOf(problemOf(error), words) }),
+    onError: useComplaint(),
   })
   const close = (): void => setAsked(undefined)
   const actions = by === 'oidc' ? (['remove'] as const) : (['change', 'again', 'remove'] as const)
@@ -121,9 +116,9 @@ function MemberRow({ member, onInvited }: RowProps) {
 }
 
 function Remove({ member, onClose }: { readonly member: Member; readonly onClose: () => void }) {
-  const words = useWords()
   const said = useMemberWords()
   const queries = useQueryClient()
+  const complain = useComplaint()
   const { id, name, by, tenant } = member
   const remove = useMutation({
     mutationFn: () => done(api.DELETE('/members/{id}', { params: { path: { id } } })),
@@ -133,7 +128,7 @@ function Remove({ member, onClose }: { readonly member: Member; readonly onClose
     },
     onError: (error) => {
       onClose()
-      toast({ kind: 'bad', text: sentenceOf(problemOf(error), words) })
+      complain(error)
     },
   })
   return (

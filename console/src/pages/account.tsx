@@ -1,9 +1,9 @@
 // My account: the sessions of whoever is signed in, and what this browser shows.
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { Button } from 'react-aria-components/Button'
-import { answerOf, api, done, problemOf } from '../api.ts'
-import { Failed, Loading, Page, Panel, sentenceOf } from '../parts/page.tsx'
-import { toast } from '../parts/toasts.tsx'
+import { answerOf, api, done } from '../api.ts'
+import { Page, Panel, Waiting } from '../parts/page.tsx'
+import { toast, useComplaint } from '../parts/toasts.tsx'
 import { useMe, useSession } from '../session.tsx'
 import { pageState } from '../state.ts'
 import { useFormats, useWords } from '../words/words.tsx'
@@ -42,7 +42,7 @@ function SessionsPanel() {
   const queries = useQueryClient()
   const { forget } = useSession()
   const sessions = useQuery({ queryKey: ['sessions'], queryFn: () => answerOf(api.GET('/sessions')) })
-  const onError = (error: unknown): void => toast({ kind: 'bad', text: sentenceOf(problemOf(error), words) })
+  const onError = useComplaint()
   const end = useMutation({
     mutationFn: (id: string) => done(api.DELETE('/sessions/{id}', { params: { path: { id } } })),
     onSuccess: () => {
@@ -62,8 +62,7 @@ function SessionsPanel() {
       }
     >
       <p className="about">{words.account.sessionsAbout}</p>
-      {sessions.isPending && <Loading />}
-      {sessions.isError && <Failed error={sessions.error} onRetry={() => void sessions.refetch()} />}
+      <Waiting of={sessions} />
       <ul className="rows">
         {sessions.data?.items.map(({ id, createdAt, usedAt, endsAt, current }) => (
           <li key={id}>

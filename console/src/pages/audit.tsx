@@ -3,8 +3,7 @@ import { useInfiniteQuery } from '@tanstack/react-query'
 import { Link as To } from 'wouter'
 import { answerOf, api, ProblemError, type Link, type Schemas } from '../api.ts'
 import { pathOfLink } from '../links/shorten.tsx'
-import { Act } from '../parts/act.tsx'
-import { Failed, Loading, Page, Panel } from '../parts/page.tsx'
+import { More, Page, Panel, Waiting } from '../parts/page.tsx'
 import { useFormats, useWords } from '../words/words.tsx'
 
 type Entry = Schemas['AuditEntry']
@@ -40,23 +39,14 @@ export function AuditPanel({ title, link }: { readonly title: string; readonly l
   const items = entries.data?.pages.flatMap((page) => page.items) ?? []
   return (
     <Panel title={title}>
-      {entries.isPending && <Loading />}
-      {entries.isError && <Failed error={entries.error} onRetry={() => void entries.refetch()} />}
+      <Waiting of={entries} />
       {entries.data && items.length === 0 && <p className="about">{words.audit.none}</p>}
       <ul className="rows">
         {items.map((entry) => (
           <Row key={entry.id} entry={entry} hasTarget={link === undefined} />
         ))}
       </ul>
-      {entries.hasNextPage && (
-        <Act
-          className="button small"
-          isPending={entries.isFetchingNextPage}
-          onPress={() => void entries.fetchNextPage()}
-        >
-          {words.audit.more}
-        </Act>
-      )}
+      <More of={entries}>{words.audit.more}</More>
     </Panel>
   )
 }

@@ -5,8 +5,8 @@ import { Button } from 'react-aria-components/Button'
 import { answerOf, api, done, problemOf, type Schemas } from '../api.ts'
 import { AboveForm } from '../parts/ask.tsx'
 import { Field } from '../parts/fields.tsx'
-import { Empty, Failed, Loading, Page, Panel, sentenceOf } from '../parts/page.tsx'
-import { toast } from '../parts/toasts.tsx'
+import { Empty, Page, Panel, Waiting } from '../parts/page.tsx'
+import { toast, useComplaint } from '../parts/toasts.tsx'
 import { pageState } from '../state.ts'
 import { useWords } from '../words/words.tsx'
 
@@ -27,8 +27,7 @@ export default function Domains() {
         </Button>
       }
     >
-      {domains.isPending && <Loading />}
-      {domains.isError && <Failed error={domains.error} onRetry={() => void domains.refetch()} />}
+      <Waiting of={domains} />
       {domains.data && (
         <Panel title={words.shell.domains}>
           <ul className="rows">
@@ -44,11 +43,7 @@ export default function Domains() {
           </ul>
         </Panel>
       )}
-      {domains.data && items.length === 0 && (
-        <Empty title={words.domains.none}>
-          <p>{words.domains.noneAbout}</p>
-        </Empty>
-      )}
+      {domains.data && items.length === 0 && <Empty title={words.domains.none} about={words.domains.noneAbout} />}
       {edited !== undefined && (
         <Editor domain={edited === 'new' ? undefined : edited} onClose={() => setEdited(undefined)} />
       )}
@@ -59,6 +54,7 @@ export default function Domains() {
 function Row({ domain, onEdit }: { readonly domain: Domain; readonly onEdit: () => void }) {
   const words = useWords()
   const queries = useQueryClient()
+  const complain = useComplaint()
   const remove = useMutation({
     mutationFn: () => done(api.DELETE('/domains/{host}', { params: { path: { host: domain.host } } })),
     onSuccess: () => {
@@ -66,13 +62,13 @@ function Row({ domain, onEdit }: { readonly domain: Domain; readonly onEdit: () 
         const { host, tenants, rootUrl, notFoundUrl } = domain
         void done(api.POST('/domains', { body: { host, tenants, rootUrl, notFoundUrl } })).then(
           () => queries.invalidateQueries({ queryKey: ['domains'] }),
-          (error: unknown) => toast({ kind: 'bad', text: sentenceOf(problemOf(error), words) }),
+          complain,
         )
       }
       toast({ text: words.domains.removed(domain.host), actions: [{ label: words.undo, act: again }] })
       return queries.invalidateQueries({ queryKey: ['domains'] })
     },
-    onError: (error) => toast({ kind: 'bad', text: sentenceOf(problemOf(error), words) }),
+    onError: complain,
   })
   return (
     <li>

@@ -5,8 +5,8 @@ import { Button } from 'react-aria-components/Button'
 import { answerOf, api, done, problemOf, type Schemas } from '../api.ts'
 import { AboveForm, Ask, Once } from '../parts/ask.tsx'
 import { Choice, Field } from '../parts/fields.tsx'
-import { Empty, Failed, Loading, Panel, sentenceOf } from '../parts/page.tsx'
-import { toast } from '../parts/toasts.tsx'
+import { Empty, Panel, Waiting } from '../parts/page.tsx'
+import { toast, useComplaint } from '../parts/toasts.tsx'
 import { useMe } from '../session.tsx'
 import { pageState, type Role } from '../state.ts'
 import { useFormats, useWords } from '../words/words.tsx'
@@ -37,13 +37,8 @@ export function KeysPanel({ tenant }: { readonly tenant: string }) {
         </Button>
       }
     >
-      {keys.isPending && <Loading />}
-      {keys.isError && <Failed error={keys.error} onRetry={() => void keys.refetch()} />}
-      {keys.data && items.length === gone && (
-        <Empty title={words.keys.none}>
-          <p>{words.keys.noneAbout}</p>
-        </Empty>
-      )}
+      <Waiting of={keys} />
+      {keys.data && items.length === gone && <Empty title={words.keys.none} about={words.keys.noneAbout} />}
       <ul className="rows">
         {items
           .filter((key) => isAll || lives(key))
@@ -83,7 +78,7 @@ function KeyRow({ item, tenant, lives }: { readonly item: Key; readonly tenant: 
       toast({ text: words.keys.revoked(item.name) })
       return queries.invalidateQueries({ queryKey: ['keys', tenant] })
     },
-    onError: (error) => toast({ kind: 'bad', text: sentenceOf(problemOf(error), words) }),
+    onError: useComplaint(),
   })
   return (
     <li>

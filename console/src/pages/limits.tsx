@@ -1,7 +1,7 @@
 // What is used of a tenant's limits: one's own, or, for the owner, anybody's.
 import { useQuery } from '@tanstack/react-query'
 import { answerOf, api } from '../api.ts'
-import { Failed, Loading, Panel } from '../parts/page.tsx'
+import { Panel, Waiting } from '../parts/page.tsx'
 import { useFormats, useWords } from '../words/words.tsx'
 
 export function LimitsPanel({ of }: { readonly of?: string }) {
@@ -22,8 +22,7 @@ export function LimitsPanel({ of }: { readonly of?: string }) {
   ]
   return (
     <Panel title={words.limits.title} aside={limits.data && <span className="badge">{limits.data.tier}</span>}>
-      {limits.isPending && <Loading />}
-      {limits.isError && <Failed error={limits.error} onRetry={() => void limits.refetch()} />}
+      <Waiting of={limits} />
       {limits.data && (
         <dl className="facts">
           {rows.map(({ name, used, limit }) => (

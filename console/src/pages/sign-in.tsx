@@ -1,11 +1,11 @@
 import { useMutation, useQuery } from '@tanstack/react-query'
-import { useState, type SyntheticEvent } from 'react'
+import { useState } from 'react'
 import { Button } from 'react-aria-components/Button'
 import { useLocation } from 'wouter'
-import { answerOf, api, problemOf } from '../api.ts'
+import { answerOf, api } from '../api.ts'
 import { Field } from '../parts/fields.tsx'
-import { Icon, Mark } from '../parts/icon.tsx'
-import { Loading, Page, sentenceOf } from '../parts/page.tsx'
+import { Mark } from '../parts/icon.tsx'
+import { Form, Loading, Notice, Page, sentenceOf } from '../parts/page.tsx'
 import { useSession } from '../session.tsx'
 import { useWords } from '../words/words.tsx'
 import { Language, ThemeChoice } from './choices.tsx'
@@ -63,12 +63,7 @@ function ByLink({ token, onDone }: { readonly token: string; readonly onDone: ()
   return (
     <div className="stack">
       {account.isPending && <Loading />}
-      {error !== null && (
-        <div className="notice" role="alert">
-          <Icon name="alert" />
-          <p>{sentenceOf(problemOf(error), words)}</p>
-        </div>
-      )}
+      {error !== null && <Notice text={sentenceOf(error, words)} />}
       {account.data && error === null && (
         <>
           <p>{words.signIn.as(account.data.tenant, words.roles[account.data.role])}</p>
@@ -91,12 +86,7 @@ function Ways() {
   const oidc = ways.data?.oidc
   return (
     <>
-      {ways.data?.safe === false && (
-        <div className="notice" role="alert">
-          <Icon name="alert" />
-          <p>{words.signIn.unsafe}</p>
-        </div>
-      )}
+      {ways.data?.safe === false && <Notice text={words.signIn.unsafe} />}
       {oidc && (
         <div className="stack">
           {/* Away from this page, and back to where one wanted to go. */}
@@ -119,8 +109,7 @@ function ByKey() {
   const [key, setKey] = useState('')
   const [isBusy, setBusy] = useState(false)
   const [error, setError] = useState<unknown>()
-  const submit = (event: SyntheticEvent): void => {
-    event.preventDefault()
+  const submit = (): void => {
     setBusy(true)
     setError(undefined)
     signIn({ key: key.trim() }).catch((reason: unknown) => {
@@ -130,7 +119,7 @@ function ByKey() {
   }
   return (
     <>
-      <form className="stack" onSubmit={submit}>
+      <Form className="stack" onSubmit={submit}>
         <Field
           label={words.signIn.key}
           value={key}
@@ -141,16 +130,11 @@ function ByKey() {
           autoFocus
           about={words.signIn.about}
         />
-        {error !== undefined && (
-          <div className="notice" role="alert">
-            <Icon name="alert" />
-            <p>{sentenceOf(problemOf(error), words)}</p>
-          </div>
-        )}
+        {error !== undefined && <Notice text={sentenceOf(error, words)} />}
         <Act className="button strong" type="submit" isPending={isBusy}>
           {words.signIn.go}
         </Act>
-      </form>
+      </Form>
       <details className="hint">
         <summary>{words.signIn.where}</summary>
         <p>{words.signIn.whereOwner}</p>

@@ -2,10 +2,10 @@
 import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 import { Button } from 'react-aria-components/Button'
-import { answerOf, api, problemOf } from '../api.ts'
+import { answerOf, api } from '../api.ts'
 import { CachesPanel } from '../link/caches.tsx'
 import { Field } from '../parts/fields.tsx'
-import { Failed, Loading, Page, Panel, sentenceOf } from '../parts/page.tsx'
+import { Form, Page, Panel, Problem, sentenceOf, Waiting } from '../parts/page.tsx'
 import { pageState } from '../state.ts'
 import '../styles/system.css'
 import { Ladder } from '../system/ladder.tsx'
@@ -24,8 +24,7 @@ export default function System() {
   const system = asked.data
   return (
     <Page title={words.shell.system} lead={words.system.lead}>
-      {asked.isPending && <Loading />}
-      {asked.isError && <Failed error={asked.error} onRetry={() => void asked.refetch()} />}
+      <Waiting of={asked} />
       {system && flow && (
         <div className="columns">
           <Ladder system={system} flow={flow} />
@@ -93,13 +92,7 @@ function LookUp() {
   return (
     <>
       <Panel title={words.system.lookUp}>
-        <form
-          className="stack"
-          onSubmit={(event) => {
-            event.preventDefault()
-            setCode(text.trim())
-          }}
-        >
+        <Form className="stack" onSubmit={() => setCode(text.trim())}>
           <Field
             label={words.newLink.code}
             value={text}
@@ -111,7 +104,7 @@ function LookUp() {
               </Button>
             }
           />
-        </form>
+        </Form>
       </Panel>
       {code !== undefined && <CachesPanel key={code} link={{ code, domain: null }} />}
     </>
@@ -132,11 +125,7 @@ function Quotas() {
       }
     >
       <p className="about">{words.system.quotasAbout}</p>
-      {sync.isError && (
-        <p className="problem" role="alert">
-          {sentenceOf(problemOf(sync.error), words)}
-        </p>
-      )}
+      {sync.isError && <Problem>{sentenceOf(sync.error, words)}</Problem>}
       {sync.data && (
         <ul className="rows">
           {sync.data.items.map(({ tenant, used, before }) => (

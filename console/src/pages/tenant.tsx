@@ -3,13 +3,13 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { Button } from 'react-aria-components/Button'
 import { Link as To, useLocation } from 'wouter'
-import { answerOf, api, done, problemOf, type Schemas } from '../api.ts'
+import { answerOf, api, done, type Schemas } from '../api.ts'
 import { Ask } from '../parts/ask.tsx'
 import { Choice, Field, OnOff } from '../parts/fields.tsx'
 import { MembersPanel } from '../members/panel.tsx'
-import { Failed, Loading, Page, Panel, sentenceOf } from '../parts/page.tsx'
+import { Form, Page, Panel, Waiting } from '../parts/page.tsx'
 import { statsOf } from '../stats/query.ts'
-import { toast } from '../parts/toasts.tsx'
+import { toast, useComplaint } from '../parts/toasts.tsx'
 import { useWords } from '../words/words.tsx'
 import { KeysPanel } from './keys-panel.tsx'
 import { LimitsPanel } from './limits.tsx'
@@ -32,8 +32,7 @@ export default function TenantPage({ id }: { readonly id: string }) {
         </>
       }
     >
-      {tenant.isPending && <Loading />}
-      {tenant.isError && <Failed error={tenant.error} onRetry={() => void tenant.refetch()} />}
+      <Waiting of={tenant} />
       {tenant.data && (
         <>
           <MembersPanel tenant={id} />
@@ -57,7 +56,7 @@ function Settings({ tenant }: { readonly tenant: Schemas['Tenant'] }) {
   const [isAsking, setAsking] = useState(false)
   const path = { id: tenant.id }
   const refresh = () => Promise.all([queries.invalidateQueries({ queryKey: ['tenants'] }), queries.invalidateQueries({ queryKey: ['limits'] })]) // prettier-ignore
-  const onError = (error: unknown): void => toast({ kind: 'bad', text: sentenceOf(problemOf(error), words) })
+  const onError = useComplaint()
   const save = useMutation({
     mutationFn: () =>
       answerOf(
@@ -85,13 +84,7 @@ function Settings({ tenant }: { readonly tenant: Schemas['Tenant'] }) {
   })
   return (
     <Panel title={words.tenants.settings}>
-      <form
-        className="stack"
-        onSubmit={(event) => {
-          event.preventDefault()
-          save.mutate()
-        }}
-      >
+      <Form className="stack" onSubmit={() => save.mutate()}>
         <div className="trio">
           <Field label={words.tenants.name} value={name} onChange={setName} />
           <Choice
@@ -117,7 +110,7 @@ function Settings({ tenant }: { readonly tenant: Schemas['Tenant'] }) {
             {words.tenants.remove}
           </Button>
         </div>
-      </form>
+      </Form>
       <Ask
         title={words.tenants.removeAsk(tenant.name)}
         isOpen={isAsking}

@@ -6,9 +6,8 @@ import { Link as To, useLocation } from 'wouter'
 import { answerOf, api, problemOf, type Schemas } from '../api.ts'
 import { AboveForm } from '../parts/ask.tsx'
 import { Choice, Field } from '../parts/fields.tsx'
-import { Empty, Failed, Loading, Page, Panel } from '../parts/page.tsx'
+import { Empty, More, Page, Panel, Waiting } from '../parts/page.tsx'
 import { useFormats, useWords } from '../words/words.tsx'
-import { Act } from '../parts/act.tsx'
 
 export type Tier = Schemas['Tenant']['tier']
 export const tiers = ['standard', 'plus', 'unlimited'] as const satisfies readonly Tier[]
@@ -38,8 +37,7 @@ export default function Tenants() {
         </Button>
       }
     >
-      {tenants.isPending && <Loading />}
-      {tenants.isError && <Failed error={tenants.error} onRetry={() => void tenants.refetch()} />}
+      <Waiting of={tenants} />
       {items.length > 0 && (
         <Panel title={words.shell.tenants}>
           <ul className="rows">
@@ -57,22 +55,10 @@ export default function Tenants() {
               </li>
             ))}
           </ul>
-          {tenants.hasNextPage && (
-            <Act
-              className="button small"
-              isPending={tenants.isFetchingNextPage}
-              onPress={() => void tenants.fetchNextPage()}
-            >
-              {words.links.next}
-            </Act>
-          )}
+          <More of={tenants}>{words.links.next}</More>
         </Panel>
       )}
-      {tenants.data && others === 0 && (
-        <Empty title={words.tenants.none}>
-          <p>{words.tenants.noneAbout}</p>
-        </Empty>
-      )}
+      {tenants.data && others === 0 && <Empty title={words.tenants.none} about={words.tenants.noneAbout} />}
       <NewTenant isOpen={isMaking} onClose={() => setMaking(false)} />
     </Page>
   )

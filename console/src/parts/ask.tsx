@@ -6,7 +6,7 @@ import { useWords } from '../words/words.tsx'
 import { Act } from './act.tsx'
 import { CopyButton } from './copy.tsx'
 import { Above } from './dialog.tsx'
-import { sentenceOf } from './page.tsx'
+import { Form, Problem, sentenceOf } from './page.tsx'
 
 interface AskProps {
   readonly title: string
@@ -54,25 +54,15 @@ export function AboveForm(props: AboveFormProps) {
   const words = useWords()
   return (
     <Above title={title} isOpen={isOpen} onClose={onClose}>
-      <form
-        className="stack"
-        onSubmit={(event) => {
-          event.preventDefault()
-          onAct()
-        }}
-      >
+      <Form className="stack" onSubmit={onAct}>
         {props.children}
-        {problem && !fields.includes(problem.field ?? '') && (
-          <p className="problem" role="alert">
-            {sentenceOf(problem, words)}
-          </p>
-        )}
+        {problem && !fields.includes(problem.field ?? '') && <Problem>{sentenceOf(problem, words)}</Problem>}
         <End onClose={onClose}>
           <Act className="button strong" type="submit" isPending={isPending} isDisabled={isDisabled}>
             {act}
           </Act>
         </End>
-      </form>
+      </Form>
     </Above>
   )
 }

@@ -3,6 +3,7 @@ import { useEffect, useState, useSyncExternalStore } from 'react'
 import { Button } from 'react-aria-components/Button'
 import { useWords } from '../words/words.tsx'
 import { Icon } from './icon.tsx'
+import { sentenceOf } from './page.tsx'
 
 export interface Toast {
   readonly text: string
@@ -27,6 +28,13 @@ function change(next: readonly Shown[]): void {
 }
 
 export const toast = (one: Toast): void => change([...shown, { ...one, id: ++last }].slice(-mostAtOnce))
+
+/** Says what went wrong. */
+export function useComplaint(): (error: unknown) => void {
+  const words = useWords()
+  return (error) => toast({ kind: 'bad', text: sentenceOf(error, words) })
+}
+
 const dismiss = (id: number): void => change(shown.filter((each) => each.id !== id))
 
 const subscribe = (listener: () => void) => {

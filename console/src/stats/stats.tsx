@@ -2,17 +2,16 @@
 import { keepPreviousData, useMutation, useQuery } from '@tanstack/react-query'
 import { lazy, Suspense, type ReactNode } from 'react'
 import { Link as To } from 'wouter'
-import { problemOf } from '../api.ts'
 import { localOf, timeOf } from '../link/draft.ts'
 import { pathOfLink } from '../links/shorten.tsx'
 import { Act } from '../parts/act.tsx'
 import { Choice, Field } from '../parts/fields.tsx'
-import { Empty, Failed, Loading, Page, Panel, sentenceOf } from '../parts/page.tsx'
+import { Empty, Loading, Page, Panel, Waiting } from '../parts/page.tsx'
 import { saveFile } from '../parts/save-file.ts'
-import { toast } from '../parts/toasts.tsx'
+import { useComplaint } from '../parts/toasts.tsx'
 import { useMe } from '../session.tsx'
 import '../styles/stats.css'
-import { useFormats, useWords } from '../words/words.tsx'
+import { useFormats } from '../words/words.tsx'
 import { askedOf, askStats, askTable, dimensions, spans, useStatsQuery, type Stats, type StatsQuery } from './query.ts'
 import { Values } from './values.tsx'
 import { useStatsWords } from './words.ts'
@@ -32,15 +31,12 @@ export default function StatsPage() {
   return (
     <Page title={title} lead={lead} actions={<Table query={query} />}>
       <Controls query={query} change={change} stats={stats.data} />
-      {stats.isPending && <Loading />}
-      {stats.isError && <Failed error={stats.error} onRetry={() => void stats.refetch()} />}
+      <Waiting of={stats} />
       {stats.data && (
         <div className={stats.isPlaceholderData ? 'stats stale' : 'stats'} aria-busy={stats.isPlaceholderData}>
           <Figures stats={stats.data} />
           {stats.data.total === 0 && stats.data.before.total === 0 ? (
-            <Empty title={words.none}>
-              <p>{words.noneAbout}</p>
-            </Empty>
+            <Empty title={words.none} about={words.noneAbout} />
           ) : (
             <Shown query={query} change={change} stats={stats.data} />
           )}
@@ -69,11 +65,10 @@ function useHeading({ code, domain, tag, tenant }: StatsQuery): { title: string;
 /** The same figures, for spreadsheets. */
 function Table({ query }: { readonly query: StatsQuery }) {
   const words = useStatsWords()
-  const all = useWords()
   const save = useMutation({
     mutationFn: () => askTable(query, askedOf(query, Date.now())),
     onSuccess: (table) => saveFile(table, `stats-${query.code ?? query.tag ?? query.tenant ?? 'all'}.csv`),
-    onError: (error) => toast({ kind: 'bad', text: sentenceOf(problemOf(error), all) }),
+    onError: useComplaint(),
   })
   return (
     <Act className="button" isPending={save.isPending} onPress={() => save.mutate()}>
