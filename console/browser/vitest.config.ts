@@ -12,7 +12,7 @@ export default defineConfig({
     // A browser takes a core for itself.
     maxWorkers: 1,
     // Against what hangs, not a claim.
-    testTimeout: 90_000,
-    hookTimeout: 120_000,
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
   },
 })
