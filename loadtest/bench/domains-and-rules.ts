@@ -104,10 +104,10 @@ async function turns({ cores }: Arena, group: Group, seconds: number): Promise<n
   return group.map((_, n) => ((after[n]! - before[n]!) * 1e6) / driven.servers[n]!.requests)
 }
 
-/** Its median, and what half of them lie between. */
+/** Its median, and what half of them lie between, where there are enough to say. */
 const told = (values: readonly number[]): string => {
-  const [from = NaN, to = NaN] = quartilesOf(values) ?? []
-  return `${spreadOf(values).median.toFixed(3)} (${from.toFixed(2)} to ${to.toFixed(2)})`
+  const half = quartilesOf(values)?.map((value) => value.toFixed(2))
+  return `${spreadOf(values).median.toFixed(3)}${half ? ` (${half.join(' to ')})` : ''}`
 }
 
 await command(async () => {
