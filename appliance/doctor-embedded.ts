@@ -23,7 +23,9 @@ const stayingUp = (places: Places, url: string): Points => ({
     const isLocal = /^(localhost|127\.|\[::1\])/.test(new URL(url).hostname)
     return finding(
       !isLocal,
-      isLocal ? `they begin with ${url}, which is this machine alone: PUBLIC_URL=https://… make up` : url,
+      isLocal
+        ? `they begin with ${url}, which is this machine alone: \`make down\`, then \`PUBLIC_URL=https://… make up\``
+        : url,
     )
   },
   'A backup of the last 26 hours'() {

@@ -13,7 +13,9 @@ alter role quicklink nosuperuser nocreatedb nocreaterole noreplication nobypassr
 alter role exporter connection limit 5 password '$(secret exporter)';
 alter role backup connection limit 5 password '$(secret backup)';
 alter role standby replication connection limit 5 password '$(secret standby)';
--- What a standby has not fetched yet is kept for it, from its first connection on (max_slot_wal_keep_size).
+-- What a standby has not fetched yet is kept for it, from its first connection on (max_slot_wal_keep_size). One that was away for
+-- longer needs a new copy, and that a new slot.
+select pg_drop_replication_slot(slot_name) from pg_replication_slots where slot_name = 'standby' and not active and wal_status = 'lost' \g /dev/null
 select pg_create_physical_replication_slot('standby') where not exists (select from pg_replication_slots where slot_name = 'standby') \g /dev/null
 grant pg_monitor to exporter;
 grant pg_read_all_data to backup;

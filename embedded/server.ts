@@ -33,7 +33,8 @@ export async function startServer(places: Places, env: NodeJS.ProcessEnv, urls: 
     logFile: places.logFile,
     begun: (pid) => writeJson(places.serverFile, { pid, ...urls } satisfies RunningServer),
     ready: () => isReady(urls),
-    deadlineMs: 60_000,
+    // Migrations, and indexes on a busy machine.
+    deadlineMs: 180_000,
     everyMs: 100,
   })
   return urls

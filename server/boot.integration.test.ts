@@ -167,6 +167,13 @@ describe('the owner key', () => {
     expect(await storedHash()).toEqual(hashKey('second owner key'))
   })
 
+  test('that takes the place of a generated one is in the file of that, where commands look for it', async () => {
+    await start()
+    await start({ ownerKey: 'a key of my own' })
+    expect((await readFile(keyFile(), 'utf8')).trim()).toBe('a key of my own')
+    expect((await stat(keyFile())).mode & 0o777).toBe(0o600)
+  })
+
   test('that was supplied with a slip of the finger is refused, because nobody would be let in with it', async () => {
     await start()
     const key = (await readFile(keyFile(), 'utf8')).trim()

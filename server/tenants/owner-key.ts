@@ -14,12 +14,15 @@ export async function settleOwnerKey(sql: Sql, supplied: string | undefined, dat
       throw new ConfigError('OWNER_KEY looks like a generated key in which a character is wrong: set another one.')
     }
     await storeHash(sql, supplied)
+    // Where the one of before is kept for people and commands, this one is.
+    const kept = await keptKey(dataDir)
+    if (kept !== undefined && kept !== supplied) await writeKeyFile(dataDir, supplied)
     return 'supplied'
   }
   const [stored] = await sql.query<{ hash: Buffer }>(`select key_hash as hash from api_keys where id = 'owner'`)
   if (stored) {
-    const kept = await readFile(ownerKeyFile(dataDir), 'utf8').catch(() => undefined)
-    return kept === undefined || hashKey(kept.trim()).equals(stored.hash) ? 'stored' : 'stale'
+    const kept = await keptKey(dataDir)
+    return kept === undefined || hashKey(kept).equals(stored.hash) ? 'stored' : 'stale'
   }
   const key = generateKey()
   // The file comes first: after a crash in between there is a file without its hash, which the next start replaces.
@@ -44,6 +47,9 @@ const storeHash = (sql: Sql, key: string): Promise<unknown> =>
   )
 
 export const ownerKeyFile = (dataDir: string): string => join(dataDir, 'owner-key')
+
+const keptKey = (dataDir: string): Promise<string | undefined> =>
+  readFile(ownerKeyFile(dataDir), 'utf8').then((text) => text.trim(), () => undefined) // prettier-ignore
 
 async function writeKeyFile(dataDir: string, key: string): Promise<void> {
   const path = ownerKeyFile(dataDir)
