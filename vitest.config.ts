@@ -36,11 +36,11 @@ export default defineConfig({
           exclude: everywhere,
           setupFiles: ['testing/end-with-run.ts'],
           globalSetup: ['testing/global-setup.ts'],
-          // Half of the time is waiting, so that two cores have work for four. Tests of deadlines allow for it.
-          maxWorkers: 4,
+          // A third of the time is waiting, so that two cores have work for three. Tests of deadlines allow for it.
+          maxWorkers: 3,
           // Against what hangs, not a claim: a busy machine takes its time.
-          testTimeout: 120_000,
-          hookTimeout: 120_000,
+          testTimeout: 240_000,
+          hookTimeout: 240_000,
           expect: { poll: { timeout: 20_000 } },
         },
       },

@@ -140,7 +140,7 @@ test('who followed a link is told in sums, bars and values, for a tag, a tenant 
   for (let n = 0; n < 3; n++) expect((await fetch(`${server.url}/followed`, visit)).status).toBe(302)
   const asked = async (): Promise<{ total: number }> =>
     JSON.parse((await ql('--json stats followed')).out) as { total: number }
-  await waitFor(async () => (await asked()).total === 3, { deadlineMs: 20_000 })
+  await waitFor(async () => (await asked()).total === 3, { deadlineMs: 30_000 })
   const { out, err } = await ql('stats followed --by day --tz Europe/Berlin')
   expect([err, out]).toEqual([
     '',

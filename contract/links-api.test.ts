@@ -273,7 +273,7 @@ describe.each(targets)('%s', async (_, open) => {
       await api('POST', '/links', { url: 'https://example.com/100%25_sure', code: sure })
       await api('POST', '/links', { url: 'https://example.com/other', code: off, enabled: false })
       // A server builds the index for parts of words beside its work.
-      await waitFor(async () => (await itemsOf(api, 'q=e_T')).length === 1, { deadlineMs: 20_000 })
+      await waitFor(async () => (await itemsOf(api, 'q=e_T')).length === 1, { deadlineMs: 30_000 })
       for (const [query, ...found] of [
         ['q=sure', sure],
         ['q=100%2525_', sure],

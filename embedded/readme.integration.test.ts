@@ -26,7 +26,7 @@ const dataDir = join(inject('services').runDir, 'readme-data')
 const env = { PATH: process.env['PATH'], HOME: process.env['HOME'], DATA_DIR: dataDir, MODE: 'embedded', ...ports }
 afterAll(() => run('make down'))
 
-test('README starts it, makes a first link, and its calls do what is said of them', { timeout: 120_000 }, async () => {
+test('README starts it, makes a first link, and its calls do what is said of them', async () => {
   expect(await run(blockWith('make up'))).toContain(`QuickLink is running at http://localhost:${port}`)
   const [link] = answers(await run(blockWith('long/address')))
   expect(link).toMatchObject({ url: 'https://example.org/a/long/address', shortUrl: `http://localhost:${port}/${String(link?.['code'])}` }) // prettier-ignore

@@ -25,7 +25,7 @@ beforeEach(async () => {
   file = join(backups(), readdirSync(backups())[0] ?? '')
   await ask(url, "update ql_meta set what = 'new'")
   await stopPostgres(places)
-}, 60_000)
+})
 afterEach(() => stopPostgres(places))
 
 /** `killed`: it is, right after it has given a file or folder a name that ends so. */

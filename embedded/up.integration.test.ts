@@ -81,44 +81,40 @@ async function spent(token: string | undefined): Promise<number> {
   return (await fetch(`http://localhost:${env['PORT']}/api/v1/session`, asked)).status
 }
 
-test(
-  'starts, is harmless twice, survives kill -9 of everything with all data, and stops',
-  { timeout: 120_000 },
-  async () => {
-    const first = await command('up')
-    expect(first).toMatchObject({ code: 0 })
-    expect(first.text).toMatch(
-      onPath('prometheus') ? /^Prometheus, with the alerts, is at/m : /^Nothing watches it: install/m,
-    )
-    const link = JSON.parse(await printedCurl(first.text)) as { code: string; url: string }
-    expect(link.url).toBe('https://example.com/')
-    const tokens = [first, await command('sign-in')].map(({ text }) => printedToken(text))
-    // The newer one takes the place of the one before.
-    expect([await spent(tokens[0]), await spent(tokens[1]), await spent(tokens[1])]).toEqual([401, 201, 401])
-    for (const file of ['owner-key', 'database-url', 'redis-url', 'postgres.json', 'redis.json', 'redis/redis.conf']) {
-      expect(statSync(join(dataDir, file)).mode & 0o777, file).toBe(0o600)
-    }
+test('starts, is harmless twice, survives kill -9 of everything with all data, and stops', async () => {
+  const first = await command('up')
+  expect(first).toMatchObject({ code: 0 })
+  expect(first.text).toMatch(
+    onPath('prometheus') ? /^Prometheus, with the alerts, is at/m : /^Nothing watches it: install/m,
+  )
+  const link = JSON.parse(await printedCurl(first.text)) as { code: string; url: string }
+  expect(link.url).toBe('https://example.com/')
+  const tokens = [first, await command('sign-in')].map(({ text }) => printedToken(text))
+  // The newer one takes the place of the one before.
+  expect([await spent(tokens[0]), await spent(tokens[1]), await spent(tokens[1])]).toEqual([401, 201, 401])
+  for (const file of ['owner-key', 'database-url', 'redis-url', 'postgres.json', 'redis.json', 'redis/redis.conf']) {
+    expect(statSync(join(dataDir, file)).mode & 0o777, file).toBe(0o600)
+  }
 
-    const second = await command('up')
-    expect(second.text).toContain('already running')
-    expect(second.code).toBe(0)
+  const second = await command('up')
+  expect(second.text).toContain('already running')
+  expect(second.code).toBe(0)
 
-    const postgresPid = pidOfPostgres()
-    const all = [pidsOf('keeper.json'), pidsOf('server.json'), pidsOf('redis.json'), postgresPid]
-    for (const pid of all) process.kill(pid, 'SIGKILL')
-    expect((await command('status')).text).toMatch(/QuickLink +down\nPostgres +down\nRedis +down/)
+  const postgresPid = pidOfPostgres()
+  const all = [pidsOf('keeper.json'), pidsOf('server.json'), pidsOf('redis.json'), postgresPid]
+  for (const pid of all) process.kill(pid, 'SIGKILL')
+  expect((await command('status')).text).toMatch(/QuickLink +down\nPostgres +down\nRedis +down/)
 
-    expect(await command('up')).toMatchObject({ code: 0 })
-    const answer = await fetch(`http://127.0.0.1:${env['PORT']}/${link.code}`, { redirect: 'manual' })
-    expect([answer.status, answer.headers.get('location')]).toEqual([302, 'https://example.com/'])
-    expect((await command('status')).text).toMatch(/QuickLink +up .*\nPostgres +up .*PostgreSQL 18.*\nRedis +up/)
+  expect(await command('up')).toMatchObject({ code: 0 })
+  const answer = await fetch(`http://127.0.0.1:${env['PORT']}/${link.code}`, { redirect: 'manual' })
+  expect([answer.status, answer.headers.get('location')]).toEqual([302, 'https://example.com/'])
+  expect((await command('status')).text).toMatch(/QuickLink +up .*\nPostgres +up .*PostgreSQL 18.*\nRedis +up/)
 
-    expect(await command('down')).toMatchObject({ code: 0 })
-    expect((await command('status')).text).toMatch(/QuickLink +down\nPostgres +down\nRedis +down/)
-  },
-)
+  expect(await command('down')).toMatchObject({ code: 0 })
+  expect((await command('status')).text).toMatch(/QuickLink +down\nPostgres +down\nRedis +down/)
+})
 
-test('what dies is started again, with its data, and make status says so', { timeout: 120_000 }, async () => {
+test('what dies is started again, with its data, and make status says so', async () => {
   const { text } = await command('up')
   const { code } = JSON.parse(await printedCurl(text)) as { code: string }
   const before = [pidsOf('server.json'), pidsOf('redis.json'), pidOfPostgres()]
@@ -136,40 +132,36 @@ test('what dies is started again, with its data, and make status says so', { tim
     return answer.headers.get('location') === 'https://example.com/'
   }
   // Who has just come back on a busy machine may need a moment.
-  await waitFor(leads, { deadlineMs: 10_000 })
+  await waitFor(leads, { deadlineMs: 30_000 })
   expect((await command('status')).text).toMatch(/Keeper +up .*Postgres started again once.*Redis started again once.*QuickLink started again once/) // prettier-ignore
 })
 
-test(
-  'where another program has taken the port of Postgres, the keeper says so, and waits for it',
-  { timeout: 120_000 },
-  async () => {
-    const { text } = await command('up')
-    const port = Number(new URL(readFileSync(join(dataDir, 'database-url'), 'utf8')).port)
-    const stranger = createServer()
-    process.kill(pidsOf('keeper.json'), 'SIGSTOP')
-    process.kill(pidOfPostgres(), 'SIGKILL')
-    // Its children need a moment.
-    const hasTaken = (): Promise<boolean> =>
-      new Promise((resolve) =>
-        stranger.once('error', () => resolve(false)).listen(port, '127.0.0.1', () => resolve(true)),
-      )
-    await waitFor(hasTaken, { deadlineMs: 10_000 })
-    process.kill(pidsOf('keeper.json'), 'SIGCONT')
-    const why = `Postgres could not be started at .*: Port ${port} of Postgres is taken by another program: end that one, or`
-    await waitFor(async () => new RegExp(why).test((await command('status')).text), {
-      deadlineMs: 20_000,
-      everyMs: 500,
-    })
-    expect((await command('up')).text).toContain(`Port ${port} of Postgres is taken`)
-    stranger.close()
-    await waitFor(async () => (await printedCurl(text)).includes('"shortUrl"'), { deadlineMs: 30_000, everyMs: 500 })
-    expect((await command('status')).text).toContain(`(127.0.0.1:${port})`)
-    await command('down')
-  },
-)
+test('where another program has taken the port of Postgres, the keeper says so, and waits for it', async () => {
+  const { text } = await command('up')
+  const port = Number(new URL(readFileSync(join(dataDir, 'database-url'), 'utf8')).port)
+  const stranger = createServer()
+  process.kill(pidsOf('keeper.json'), 'SIGSTOP')
+  process.kill(pidOfPostgres(), 'SIGKILL')
+  // Its children need a moment.
+  const hasTaken = (): Promise<boolean> =>
+    new Promise((resolve) =>
+      stranger.once('error', () => resolve(false)).listen(port, '127.0.0.1', () => resolve(true)),
+    )
+  await waitFor(hasTaken, { deadlineMs: 30_000 })
+  process.kill(pidsOf('keeper.json'), 'SIGCONT')
+  const why = `Postgres could not be started at .*: Port ${port} of Postgres is taken by another program: end that one, or`
+  await waitFor(async () => new RegExp(why).test((await command('status')).text), {
+    deadlineMs: 30_000,
+    everyMs: 500,
+  })
+  expect((await command('up')).text).toContain(`Port ${port} of Postgres is taken`)
+  stranger.close()
+  await waitFor(async () => (await printedCurl(text)).includes('"shortUrl"'), { deadlineMs: 30_000, everyMs: 500 })
+  expect((await command('status')).text).toContain(`(127.0.0.1:${port})`)
+  await command('down')
+})
 
-test('make up starts what is missing beside a server that runs, and says what', { timeout: 120_000 }, async () => {
+test('make up starts what is missing beside a server that runs, and says what', async () => {
   await command('up')
   for (const pid of [pidsOf('keeper.json'), pidsOf('redis.json')]) process.kill(pid, 'SIGKILL')
   const { code, text } = await command('up')
@@ -179,7 +171,7 @@ test('make up starts what is missing beside a server that runs, and says what', 
   await command('down')
 })
 
-test('make down stops all of it, though nobody reads along', { timeout: 120_000 }, async () => {
+test('make down stops all of it, though nobody reads along', async () => {
   await command('up')
   const down = spawn(process.execPath, [join(projectDir, 'appliance', 'cli.ts'), 'down'], { env })
   down.stdout.destroy()
@@ -187,23 +179,19 @@ test('make down stops all of it, though nobody reads along', { timeout: 120_000 
   expect((await command('status')).text).toMatch(/QuickLink +down\nPostgres +down\nRedis +down/)
 })
 
-test(
-  'make upgrade starts the version that is there now, with the same Postgres and Redis',
-  { timeout: 120_000 },
-  async () => {
-    await command('up')
-    const [server, redis, postgres] = [pidsOf('server.json'), pidsOf('redis.json'), pidOfPostgres()]
-    expect(await command('upgrade', { WORKERS: 'many' })).toMatchObject({ code: 1 })
-    expect((await command('status')).text).toMatch(/QuickLink +up .*, ready\)(\n.*)*Keeper +up/)
-    expect(await command('upgrade')).toMatchObject({ code: 0 })
-    expect([pidsOf('redis.json'), pidOfPostgres()]).toEqual([redis, postgres])
-    expect(pidsOf('server.json')).not.toBe(server)
-    expect((await command('status')).text).toMatch(/QuickLink +up .*, ready\)(\n.*)*Keeper +up/)
-    await command('down')
-  },
-)
+test('make upgrade starts the version that is there now, with the same Postgres and Redis', async () => {
+  await command('up')
+  const [server, redis, postgres] = [pidsOf('server.json'), pidsOf('redis.json'), pidOfPostgres()]
+  expect(await command('upgrade', { WORKERS: 'many' })).toMatchObject({ code: 1 })
+  expect((await command('status')).text).toMatch(/QuickLink +up .*, ready\)(\n.*)*Keeper +up/)
+  expect(await command('upgrade')).toMatchObject({ code: 0 })
+  expect([pidsOf('redis.json'), pidOfPostgres()]).toEqual([redis, postgres])
+  expect(pidsOf('server.json')).not.toBe(server)
+  expect((await command('status')).text).toMatch(/QuickLink +up .*, ready\)(\n.*)*Keeper +up/)
+  await command('down')
+})
 
-test('what was set at one start holds for the next', { timeout: 120_000 }, async () => {
+test('what was set at one start holds for the next', async () => {
   const { PORT, OPS_PORT, ...unset } = env
   const at = { ...unset, DATA_DIR: `${dataDir}-settings` }
   env = at
@@ -229,55 +217,46 @@ test('a backup and the snapshot of Redis can be read by their owner alone, and R
   const folder = join(dataDir, 'backups')
   expect(modeOf(folder)).toBe('700')
   expect(readdirSync(folder).map((name) => modeOf(join(folder, name)))).toEqual(['600'])
-}, 90_000)
+})
 
-test(
-  'a backup of a QuickLink that runs brings back what was there, and nothing that came later',
-  { timeout: 120_000 },
-  async () => {
-    const { text } = await command('up')
-    const visit = async (code: string): Promise<number> =>
-      (await fetch(`http://127.0.0.1:${env['PORT']}/${code}`, { redirect: 'manual' })).status
-    const codeOf = async (): Promise<string> => (JSON.parse(await printedCurl(text)) as { code: string }).code
-    const before = await codeOf()
-    const made = await command('backup')
-    const [, file = ''] = /FILE=(\S+);/.exec(made.text) ?? []
-    const later = await codeOf()
-    await command('down')
-    expect(await command('restore', { FILE: file })).toMatchObject({ code: 0 })
-    await command('up')
-    await expect.poll(async () => [await visit(before), await visit(later)]).toEqual([302, 404])
-    await command('down')
-  },
-)
+test('a backup of a QuickLink that runs brings back what was there, and nothing that came later', async () => {
+  const { text } = await command('up')
+  const visit = async (code: string): Promise<number> =>
+    (await fetch(`http://127.0.0.1:${env['PORT']}/${code}`, { redirect: 'manual' })).status
+  const codeOf = async (): Promise<string> => (JSON.parse(await printedCurl(text)) as { code: string }).code
+  const before = await codeOf()
+  const made = await command('backup')
+  const [, file = ''] = /FILE=(\S+);/.exec(made.text) ?? []
+  const later = await codeOf()
+  await command('down')
+  expect(await command('restore', { FILE: file })).toMatchObject({ code: 0 })
+  await command('up')
+  await expect.poll(async () => [await visit(before), await visit(later)]).toEqual([302, 404])
+  await command('down')
+})
 
-test(
-  'a Redis that does not start is tried again, and QuickLink starts without it meanwhile',
-  { timeout: 120_000 },
-  async () => {
-    await command('up')
-    const file = join(dataDir, 'redis.json')
-    const setLines = (lines: readonly string[]): void => {
-      writeFileSync(file, JSON.stringify({ ...(JSON.parse(readFileSync(file, 'utf8')) as object), lines }))
-    }
-    const isUp = async (name: string): Promise<boolean> =>
-      new RegExp(`${name} +up`).test((await command('status')).text)
-    setLines(['nonsense yes'])
-    process.kill(pidsOf('redis.json'), 'SIGKILL')
-    await waitFor(() => readFileSync(join(dataDir, 'keeper.log'), 'utf8').includes('Redis did not start'), {
-      deadlineMs: 20_000,
-    })
-    const server = pidsOf('server.json')
-    process.kill(server, 'SIGKILL')
-    const isNew = async (): Promise<boolean> => pidsOf('server.json') !== server && (await isUp('QuickLink'))
-    await waitFor(isNew, { deadlineMs: 30_000, everyMs: 500 })
-    setLines([])
-    await waitFor(() => isUp('Redis'), { deadlineMs: 60_000, everyMs: 500 })
-    await command('down')
-  },
-)
+test('a Redis that does not start is tried again, and QuickLink starts without it meanwhile', async () => {
+  await command('up')
+  const file = join(dataDir, 'redis.json')
+  const setLines = (lines: readonly string[]): void => {
+    writeFileSync(file, JSON.stringify({ ...(JSON.parse(readFileSync(file, 'utf8')) as object), lines }))
+  }
+  const isUp = async (name: string): Promise<boolean> => new RegExp(`${name} +up`).test((await command('status')).text)
+  setLines(['nonsense yes'])
+  process.kill(pidsOf('redis.json'), 'SIGKILL')
+  await waitFor(() => readFileSync(join(dataDir, 'keeper.log'), 'utf8').includes('Redis did not start'), {
+    deadlineMs: 30_000,
+  })
+  const server = pidsOf('server.json')
+  process.kill(server, 'SIGKILL')
+  const isNew = async (): Promise<boolean> => pidsOf('server.json') !== server && (await isUp('QuickLink'))
+  await waitFor(isNew, { deadlineMs: 30_000, everyMs: 500 })
+  setLines([])
+  await waitFor(() => isUp('Redis'), { deadlineMs: 60_000, everyMs: 500 })
+  await command('down')
+})
 
-test('what dies during the nightly backup is started again at once', { timeout: 120_000 }, async () => {
+test('what dies during the nightly backup is started again at once', async () => {
   await command('up')
   await command('down')
   const [backups, programs, slow] = ['backups', 'programs', 'slow'].map((name) => join(dataDir, name)) as [string, string, string] // prettier-ignore
@@ -290,47 +269,43 @@ test('what dies during the nightly backup is started again at once', { timeout: 
   await command('up', { PATH: `${programs}${delimiter}${env['PATH'] ?? ''}` })
   const finished = (): boolean => existsSync(backups) && readdirSync(backups).some((name) => name.endsWith('Z.tar.gz'))
   try {
-    await waitFor(() => existsSync(backups) && readdirSync(backups).length > 0, { deadlineMs: 20_000 })
+    await waitFor(() => existsSync(backups) && readdirSync(backups).length > 0, { deadlineMs: 30_000 })
     process.kill(pidsOf('redis.json'), 'SIGKILL')
-    await waitFor(async () => /Redis +up/.test((await command('status')).text), { deadlineMs: 20_000, everyMs: 500 })
+    await waitFor(async () => /Redis +up/.test((await command('status')).text), { deadlineMs: 30_000, everyMs: 500 })
     expect(finished()).toBe(false)
   } finally {
     rmSync(slow)
   }
-  await waitFor(finished, { deadlineMs: 20_000 })
+  await waitFor(finished, { deadlineMs: 30_000 })
   await command('down')
 })
 
-test(
-  'logs are rotated while they are written, no line is lost, and make logs goes on',
-  { timeout: 90_000 },
-  async () => {
-    expect(await command('up')).toMatchObject({ code: 0 })
-    const followed = spawn(process.execPath, [join(projectDir, 'appliance', 'cli.ts'), 'logs'], { env })
-    let shown = ''
-    followed.stdout.on('data', (chunk) => (shown += String(chunk)))
-    const at = (file: string): string => join(dataDir, file)
-    const logs = ['quicklink.log', 'redis/redis.log', 'postgres/postgres.log', 'keeper.log']
-    for (const log of logs) appendFileSync(at(log), `${'filler '.repeat(1000)}\n`.repeat(2400))
-    await waitFor(() => logs.every((log) => existsSync(at(`${log}.1`))), { deadlineMs: 20_000 })
-    // Until the server looks again, what it says is in the file that was renamed, and `tail -F` has left that.
-    await pause(limits.logLookMs)
+test('logs are rotated while they are written, no line is lost, and make logs goes on', async () => {
+  expect(await command('up')).toMatchObject({ code: 0 })
+  const followed = spawn(process.execPath, [join(projectDir, 'appliance', 'cli.ts'), 'logs'], { env })
+  let shown = ''
+  followed.stdout.on('data', (chunk) => (shown += String(chunk)))
+  const at = (file: string): string => join(dataDir, file)
+  const logs = ['quicklink.log', 'redis/redis.log', 'postgres/postgres.log', 'keeper.log']
+  for (const log of logs) appendFileSync(at(log), `${'filler '.repeat(1000)}\n`.repeat(2400))
+  await waitFor(() => logs.every((log) => existsSync(at(`${log}.1`))), { deadlineMs: 30_000 })
+  // Until the server looks again, what it says is in the file that was renamed, and `tail -F` has left that.
+  await pause(limits.logLookMs)
 
-    const [worker = 0] = await workerPids()
-    process.kill(worker, 'SIGKILL')
-    const redis = JSON.parse(readFileSync(at('redis.json'), 'utf8')) as { port: number; password: string }
-    await askRedis(redis.port, redis.password, 'SAVE')
-    await promisify(execFile)('node', ['-e', badStatement], { env: { ...env, URL: readFileSync(at('database-url'), 'utf8').trim() }, cwd: projectDir }) // prettier-ignore
-    process.kill(pidsOf('redis.json'), 'SIGKILL')
-    const said = ['will be replaced', 'DB saved on disk', 'division by zero', 'Redis is up']
-    const hasSaid = (n: number): boolean => readFileSync(at(logs[n]!), 'utf8').includes(said[n]!)
-    await waitFor(() => logs.every((_, n) => existsSync(at(logs[n] as string)) && hasSaid(n)), { deadlineMs: 10_000 })
-    await waitFor(() => shown.includes('will be replaced'), { deadlineMs: 10_000 })
-    for (const log of logs) expect(statSync(at(log)).size).toBeLessThan(1_000_000)
-    followed.kill()
-    expect(await command('down')).toMatchObject({ code: 0 })
-  },
-)
+  const [worker = 0] = await workerPids()
+  process.kill(worker, 'SIGKILL')
+  const redis = JSON.parse(readFileSync(at('redis.json'), 'utf8')) as { port: number; password: string }
+  await askRedis(redis.port, redis.password, 'SAVE')
+  await promisify(execFile)('node', ['-e', badStatement], { env: { ...env, URL: readFileSync(at('database-url'), 'utf8').trim() }, cwd: projectDir }) // prettier-ignore
+  process.kill(pidsOf('redis.json'), 'SIGKILL')
+  const said = ['will be replaced', 'DB saved on disk', 'division by zero', 'Redis is up']
+  const hasSaid = (n: number): boolean => readFileSync(at(logs[n]!), 'utf8').includes(said[n]!)
+  await waitFor(() => logs.every((_, n) => existsSync(at(logs[n] as string)) && hasSaid(n)), { deadlineMs: 30_000 })
+  await waitFor(() => shown.includes('will be replaced'), { deadlineMs: 30_000 })
+  for (const log of logs) expect(statSync(at(log)).size).toBeLessThan(1_000_000)
+  followed.kill()
+  expect(await command('down')).toMatchObject({ code: 0 })
+})
 
 test('make logs waits for a log that has just been rotated away', async () => {
   const folder = `${dataDir}-rotated`

@@ -15,7 +15,7 @@ interface Patience {
  * work, what is waited for is as slow, and a second lasts four.
  */
 export async function waitFor<T>(condition: () => T | Promise<T>, patience: Patience = {}): Promise<NonNullable<T>> {
-  const { deadlineMs = 5000, everyMs = 10, stretch = 10 } = patience
+  const { deadlineMs = 20_000, everyMs = 10, stretch = 10 } = patience
   const late = Symbol('late')
   let cause: unknown
   let leftMs = deadlineMs

@@ -44,7 +44,7 @@ async function behindProxies(env: Record<string, string> = {}) {
   const { proxy: redisProxy, url: redisUrl } = await proxied(redis.url)
   const { proxy: postgresProxy, url: databaseUrl } = await proxied(postgres.url)
   const app = await startTestApp({ databaseUrl, redisUrl, env: { ...hurried, ...env } })
-  await waitFor(async () => (await app.metric('quicklink_trust_age_seconds')) < 0.5, { deadlineMs: 5000 })
+  await waitFor(async () => (await app.metric('quicklink_trust_age_seconds')) < 0.5, { deadlineMs: 30_000 })
   return { app, redis, postgres, redisProxy, postgresProxy }
 }
 
@@ -68,7 +68,7 @@ describe('Redis fails, and every redirect is right', () => {
       await fail(redisProxy)
       await pause(3000)
       // Links that passes vouch for are seldom looked up.
-      await waitFor(() => isOpen(app, 'redis'), { deadlineMs: 20_000 })
+      await waitFor(() => isOpen(app, 'redis'), { deadlineMs: 30_000 })
     })()
     const [load, noise] = await Promise.all([steadily(() => app.url, [...known.keys()], 200, broken), noiseMs(broken)])
     expect(load.failures).toEqual([])
@@ -83,7 +83,7 @@ describe('Redis fails, and every redirect is right', () => {
     const refused = (): Promise<number> => app.metric('quicklink_db_fallback_total', { reason: 'open' })
     const misses = await refused()
     // There are look-ups, and none of them gets as far as Redis.
-    const looked = waitFor(async () => (await refused()) > misses, { deadlineMs: 20_000 })
+    const looked = waitFor(async () => (await refused()) > misses, { deadlineMs: 30_000 })
     await steadily(() => app.url, [...known.keys()], 100, looked)
     await looked
     // Passes go on asking for the cursor; no lookup does.
@@ -114,7 +114,7 @@ describe('Redis fails, and every redirect is right', () => {
         await visitAll()
         return isOpen(app, 'redis')
       },
-      { deadlineMs: 10_000 },
+      { deadlineMs: 30_000 },
     )
     await redisProxy.pass()
     const hits = await app.metric('quicklink_lookups_total', { source: 'redis' })
@@ -123,7 +123,7 @@ describe('Redis fails, and every redirect is right', () => {
         await visitAll()
         return (await app.metric('quicklink_lookups_total', { source: 'redis' })) > hits
       },
-      { deadlineMs: 10_000 },
+      { deadlineMs: 30_000 },
     )
   })
 })
@@ -157,20 +157,20 @@ describe('Postgres fails', () => {
     expect(created.headers['retry-after']).toBeDefined()
 
     await postgresProxy.pass()
-    await waitFor(async () => (await app.get('/unknown1')).status === 404, { deadlineMs: 3000 })
-    await waitFor(async () => (await app.api('POST', '/links', { url: target })).status === 201, { deadlineMs: 5000 })
+    await waitFor(async () => (await app.get('/unknown1')).status === 404, { deadlineMs: 5000 })
+    await waitFor(async () => (await app.api('POST', '/links', { url: target })).status === 201, { deadlineMs: 30_000 })
     expect((await app.get(path)).status).toBe(302)
   })
 
   it('starts without it, and serves what Redis knows', async () => {
     const [redis, postgres] = await Promise.all([startRedisServer(), startPostgresServer()])
     const first = await startTestApp({ databaseUrl: postgres.url, redisUrl: redis.url })
-    await waitFor(async () => (await first.metric('quicklink_trust_age_seconds')) < 0.5, { deadlineMs: 5000 })
+    await waitFor(async () => (await first.metric('quicklink_trust_age_seconds')) < 0.5, { deadlineMs: 30_000 })
     const code = await first.create(target)
     await first.close()
     await postgres.kill()
     const app = await startTestApp({ databaseUrl: postgres.url, redisUrl: redis.url, booted: false, env: hurried })
-    await waitFor(async () => (await app.get(`/${code}`)).status === 302, { deadlineMs: 5000 })
+    await waitFor(async () => (await app.get(`/${code}`)).status === 302, { deadlineMs: 30_000 })
     expect((await app.get('/neverseen')).status).toBe(503)
     expect((await app.api('GET', '/links')).status).toBe(503)
   })

@@ -114,7 +114,7 @@ describe('migrations', () => {
     const migrating = await db.transaction(async (reader) => {
       await reader.query('select from tags')
       const starting = start()
-      await waitFor(() => logged.some((line) => line.includes('waits for a table')), { deadlineMs: 20_000 })
+      await waitFor(() => logged.some((line) => line.includes('waits for a table')), { deadlineMs: 30_000 })
       // A migration that kept its place in the queue would keep this one behind it until the first reader has ended.
       await db.transaction(async (other) => {
         await other.query(`set local lock_timeout = '2s'`)

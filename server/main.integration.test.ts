@@ -67,7 +67,7 @@ describe('processes', () => {
     }
     // It lives: nobody has waited until it was killed, after ten seconds.
     expect(process.kill(hung, 0)).toBe(true)
-    await waitFor(async () => !(await server.workerPids()).includes(hung), { deadlineMs: 20_000 })
+    await waitFor(async () => !(await server.workerPids()).includes(hung), { deadlineMs: 30_000 })
   })
 
   it('stops cleanly under load: everything in flight is answered, exit code 0, within 10 s', async () => {
@@ -114,7 +114,7 @@ describe('processes', () => {
     expect((await server.api('POST', '/links', { url: target })).status).toBe(503)
     await postgres.restart()
     await waitFor(async () => (await server.api('POST', '/links', { url: target })).status === 201, {
-      deadlineMs: 10_000,
+      deadlineMs: 30_000,
     })
   })
 

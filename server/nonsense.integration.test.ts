@@ -100,7 +100,7 @@ describe('a key of ours that somebody else has written', () => {
   ])('is no cursor, and Redis is trusted again: %s', async (command) => {
     await ask(`DEL ${singleKeys.cursor}`)
     expect(await ask(command)).not.toContain('ERR')
-    await waitFor(async () => trusted() && (await ask(`GET ${singleKeys.cursor}`)).includes('"snapshot":"'), { deadlineMs: 5000 })
+    await waitFor(async () => trusted() && (await ask(`GET ${singleKeys.cursor}`)).includes('"snapshot":"'), { deadlineMs: 30_000 })
     await waitFor(async () => {
       const held = JSON.parse(await ask(`GET ${singleKeys.cursor}`)) as { identity: string; atS: number }
       return trusted() && typeof held.identity === 'string' && held.identity.length > 10

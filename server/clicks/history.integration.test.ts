@@ -91,7 +91,7 @@ test('clicks per hour, day and month and in all are the same before and after an
     ),
     { numRuns: Number(process.env['QL_FOLD_RUNS'] ?? 25) },
   )
-}, 120_000)
+})
 
 test('folding and counting at the same time lose nothing, and do not wait for each other in a circle', async () => {
   const old = '2027-03-04T05:00Z'

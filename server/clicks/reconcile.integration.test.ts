@@ -73,4 +73,4 @@ it('clicks reconcile after an outage of Postgres and the death of a worker, but 
   expect(served - accepted).toBeLessThanOrEqual((2 * interval) / workers)
   expect(await server.metric('quicklink_clicks_accepted_total')).toBe(accepted)
   expect(await server.metric('quicklink_clicks_persisted_total')).toBe(persisted)
-}, 150_000)
+})

@@ -14,7 +14,7 @@ it('is refused, however late it is: the changed link never comes back', async ()
   const writer = await startTestApp({ databaseUrl, redisUrl: redis.url, env })
   const reader = await startTestApp({ databaseUrl: url, redisUrl, env, key: writer.key })
   const trusts = async (app: TestApp): Promise<boolean> => (await app.metric('quicklink_trust_age_seconds')) < 0.5
-  await waitFor(async () => (await trusts(writer)) && trusts(reader), { deadlineMs: 5000 })
+  await waitFor(async () => (await trusts(writer)) && trusts(reader), { deadlineMs: 30_000 })
   const code = await writer.create('https://example.org/before')
   await redisCommand(redis.url, `UNLINK ql:v1:link:${code}`)
 
@@ -35,10 +35,10 @@ it('is refused, however late it is: the changed link never comes back', async ()
   await toRedis.pass()
   await waitFor(() => toRedis.counters.toTarget > sent)
   await toPostgres.pass()
-  await waitFor(async () => trusts(reader), { deadlineMs: 5000 })
+  await waitFor(async () => trusts(reader), { deadlineMs: 30_000 })
 
   expect(await redisCommand(redis.url, `GET ql:v1:link:${code}`)).not.toContain('before')
   for (const app of [writer, reader]) {
-    await waitFor(async () => (await app.get(`/${code}`)).status === 404, { deadlineMs: 1000 })
+    await waitFor(async () => (await app.get(`/${code}`)).status === 404, { deadlineMs: 5000 })
   }
 })

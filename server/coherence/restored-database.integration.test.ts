@@ -146,7 +146,7 @@ describe('yesterday’s files: no code and no link id is given twice', () => {
     const known = await ids(handedOut)
     if (redis) {
       const seen = await redisCommand(redis.url, 'GET ql:v1:cursor')
-      await waitFor(async () => (await redisCommand(redis.url, 'GET ql:v1:cursor')) !== seen, { deadlineMs: 15_000 })
+      await waitFor(async () => (await redisCommand(redis.url, 'GET ql:v1:cursor')) !== seen, { deadlineMs: 30_000 })
     } else await noted({ dataDir: kept }, db)
     if (!goesOn) await before.kill()
     await putBack()
@@ -175,7 +175,7 @@ describe('yesterday’s files: no code and no link id is given twice', () => {
     await waitFor(
       async () => (await visited('/of-today')) === url && (await visited(`/${code}`)) === url && vouched(),
       {
-        deadlineMs: 5000,
+        deadlineMs: 30_000,
       },
     )
     await putBack()

@@ -150,5 +150,5 @@ it('deletes a 404 hint that stands beside a link, and answers the link', async (
   await set([singleKeys.link(one)], ['{"u":"https://example.org/x","p":false,"t":1,"v":9,"i":1}'])
   const [held] = await cache.read([one])
   expect(held?.known.version).toBe(9)
-  await waitFor(async () => (await redis.getEach([singleKeys.hint(one)]))[0] === null, { deadlineMs: 2000 })
+  await waitFor(async () => (await redis.getEach([singleKeys.hint(one)]))[0] === null, { deadlineMs: 5000 })
 })

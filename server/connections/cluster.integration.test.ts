@@ -17,7 +17,7 @@ import { partitionOf, slotOf, tagsFor } from './slots.ts'
 const partitions = 16
 const tags = tagsFor(partitions)
 const keys = tags.map((tag) => keysIn(tag))
-const patience = { deadlineMs: 15_000 }
+const patience = { deadlineMs: 30_000 }
 
 let cluster: RedisCluster
 let apps: readonly [TestApp, TestApp]
@@ -52,7 +52,7 @@ beforeAll(async () => {
   await waitFor(areTrusted, patience)
   codes = Array.from({ length: 60 }, (_, n) => `code-${n}`)
   await Promise.all(codes.map((code) => first.create(target(code), { code })))
-}, 120_000)
+})
 
 const askAll = async (): Promise<void> => {
   for (const app of apps)

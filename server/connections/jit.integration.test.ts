@@ -22,7 +22,6 @@ function cpuMs(pid: number): number {
 test.for(['15', 'npm’s'])(
   'the passes of an idle worker cost PostgreSQL %s next to nothing on stock settings',
   // It may have to be installed first.
-  { timeout: 180_000 },
   async (which, { skip }) => {
     const binDir = which === '15' ? await postgres15BinDir() : undefined
     if (which === '15' && binDir === undefined) skip('there is no PostgreSQL 15, and no apt to install it')

@@ -72,4 +72,4 @@ test('with the grants of the documentation a server serves, counts, imports and 
   ])
     // prettier-ignore
     await expect(role.query(statement)).rejects.toThrow(/permission denied|must be owner/)
-}, 120_000)
+})

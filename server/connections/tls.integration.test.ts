@@ -105,9 +105,9 @@ test('with the right CA and name a server runs over TLS alone', async () => {
   })
   // A handshake may take longer than a connection has here, beside other work: then the next try is in time.
   const link = { code: 'secret', url: 'https://example.org/' }
-  await waitFor(async () => (await app.api('POST', '/links', link)).status === 201, { deadlineMs: 20_000 })
-  await waitFor(async () => (await app.get('/secret')).status === 302, { deadlineMs: 20_000 })
-  await waitFor(async () => (await app.metric('quicklink_trust_age_seconds')) < 0.5, { deadlineMs: 20_000 })
+  await waitFor(async () => (await app.api('POST', '/links', link)).status === 201, { deadlineMs: 30_000 })
+  await waitFor(async () => (await app.get('/secret')).status === 302, { deadlineMs: 30_000 })
+  await waitFor(async () => (await app.metric('quicklink_trust_age_seconds')) < 0.5, { deadlineMs: 30_000 })
   const rows = await handInPsql(postgres.url).query<{ ssl: boolean }>(
     `select distinct ssl from pg_stat_ssl join pg_stat_activity using (pid) where application_name like 'quicklink-%' and application_name <> 'quicklink-hand'`,
   )

@@ -56,7 +56,7 @@ test('before it is built the console says how to build it, and finds it afterwar
   const before = await get('/console')
   expect([before.status, before.text]).toEqual([503, expect.stringContaining('npm run -s console')])
   make()
-  await waitFor(async () => (await get('/console')).status === 200, { deadlineMs: 10_000 })
+  await waitFor(async () => (await get('/console')).status === 200, { deadlineMs: 30_000 })
 })
 
 test('its page is never kept, knows who is signed in, and lets in nothing but its own files', async () => {

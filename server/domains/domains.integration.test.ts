@@ -154,7 +154,7 @@ it('each of two links with the same code has hits of its own', async () => {
   for (const query of ['', `?domain=${host}`]) {
     // Until Postgres has counted them it says that they are settling.
     const used = async () => (await app.api('GET', `/links/${code}/hits${query}`)).body['used']
-    await waitFor(async () => (await used()) === 3, { deadlineMs: 10_000 })
+    await waitFor(async () => (await used()) === 3, { deadlineMs: 30_000 })
   }
 })
 

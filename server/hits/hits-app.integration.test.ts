@@ -134,7 +134,7 @@ describe('when neither Redis nor Postgres can grant', () => {
     expect(await statuses(app, code, 5)).toEqual([302, 302, 302, 302, 302])
     expect(await app.metric('quicklink_hits_ungranted_total')).toBe(5)
     await proxy.pass()
-    await waitFor(async () => (await hits(app, code))['used'] === 9, { deadlineMs: 10_000 })
+    await waitFor(async () => (await hits(app, code))['used'] === 9, { deadlineMs: 30_000 })
     // The breaker of Postgres has closed again, and what was ungranted is settled.
     await pause(2500)
     await waitFor(async () => (await app.get('/nobody-has-it')).status === 404)
@@ -150,6 +150,6 @@ describe('when neither Redis nor Postgres can grant', () => {
     }
     expect(await app.metric('quicklink_hits_ungranted_total')).toBe(0)
     await proxy.pass()
-    await waitFor(async () => (await app.get(`/${code}`)).status === 302, { deadlineMs: 10_000 })
+    await waitFor(async () => (await app.get(`/${code}`)).status === 302, { deadlineMs: 30_000 })
   })
 })

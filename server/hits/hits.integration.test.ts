@@ -67,9 +67,9 @@ describe('a link with a limit, asked for far too often', () => {
     const found = await floodWith(code, () => undefined)
     const served = redirects(found)
     expect(served).toBeLessThanOrEqual(limit)
-    expect(served).toBeGreaterThanOrEqual(limit - workers * held)
     // Who had to wait too long on a busy machine was told so, and not that the month is used up.
     const late = found.statuses[503] ?? 0
+    expect(served + late).toBeGreaterThanOrEqual(limit - workers * held)
     expect(found.statuses[429]).toBe(requests - served - late)
     expect(late).toBeLessThan(requests / 10)
     expect(found.failures).toBe(0)

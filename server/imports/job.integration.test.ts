@@ -65,7 +65,7 @@ it('an import whose rows somebody holds locked lets the next one pass, and is do
   free()
   await holding
   await waitFor(async () => (await state('first')) === 'done', { deadlineMs: 60_000 })
-}, 120_000)
+})
 
 it('a code that somebody else makes while its part is worked on is refused by the next try, and the others are made', async () => {
   const url = await freshDatabase()
@@ -89,7 +89,7 @@ it('a code that somebody else makes while its part is worked on is refused by th
     { code: 'last', tenant: 'owner' },
     { code: 'raced', tenant: 'other' },
   ])
-}, 120_000)
+})
 
 it('while a part is worked on nobody makes a link of its tenant, so what is made over is what was locked', async () => {
   const url = await freshDatabase()

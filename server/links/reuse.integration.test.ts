@@ -55,4 +55,4 @@ it('what a request for many finds only in the transaction that would make it tak
   const results = (await asked).body['results'] as { status: number }[]
   expect(results.map(({ status }) => status)).toEqual([201, 200, 200])
   expect((await acme.api('GET', '/limits')).body).toMatchObject({ creates: { used: 3 }, failedCreates: { used: 0 } })
-}, 120_000)
+})

