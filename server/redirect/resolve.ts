@@ -1,7 +1,7 @@
 // The ladder. Tiers never call each other; this is the only place that knows their order.
 import { limits } from '../limits.ts'
 import type { Vouching } from '../coherence/vouching.ts'
-import { isOlder, type Answer, type Code } from '../link.ts'
+import { agree, isOlder, type Answer, type Code } from '../link.ts'
 import type { Copy, Tier1 } from './tier1-local.ts'
 import type { Tier2 } from './tier2-redis.ts'
 import type { Tier3 } from './tier3-postgres.ts'
@@ -64,7 +64,9 @@ export function createResolver(deps: ResolveDeps) {
     const truth = isNear ? said : await tier3.get(code)
     if (truth === 'unknown') return truth
     const copy = tier1.remember(code, truth, askedMs, vouching.noneSince(passes))
-    if (!isNear || near?.mayFill(code, asOf)) tier2.fill(code, copy.known, asOf)
+    // What tier 1 has newer is put there by whoever learnt it: it may be of the database of before, until a pass says so.
+    const isTruth = agree(copy.known, truth)
+    if (isTruth && (!isNear || near?.mayFill(code, asOf))) tier2.fill(code, truth, asOf)
     return copy
   }
 
