@@ -1,4 +1,4 @@
-// Which test files are begun first. Two cores and four workers have little else to do while the last long one goes on, and a
+// Which test files are begun first. Two cores have little else to do while the last long one goes on, and a
 // fresh clone has no times of an earlier run, by which Vitest would order them.
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 

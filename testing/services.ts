@@ -44,21 +44,14 @@ export async function freshDatabase(): Promise<string> {
 /** One without any table. */
 export const emptyDatabase = (): Promise<string> => newDatabase('')
 
-/** Not a claim: a busy machine takes its time. */
-const patience = { connectMs: 60_000 }
-
 async function newDatabase(how: string): Promise<string> {
   const { adminUrl, rolePassword } = inject('services')
   const name = randomName()
-  await withSql(adminUrl, (admin) => admin.query(`create database ${name} owner quicklink ${how}`), patience)
+  await withSql(adminUrl, (admin) => admin.query(`create database ${name} owner quicklink ${how}`))
   releases.push(() =>
-    withSql(
-      adminUrl,
-      async (admin) => {
-        await admin.query(`drop database if exists ${name} with (force)`)
-      },
-      patience,
-    ),
+    withSql(adminUrl, async (admin) => {
+      await admin.query(`drop database if exists ${name} with (force)`)
+    }),
   )
   const url = new URL(adminUrl)
   return Object.assign(url, { username: 'quicklink', password: rolePassword, pathname: `/${name}` }).href
@@ -66,7 +59,7 @@ async function newDatabase(how: string): Promise<string> {
 
 /** What was copied is a database of its own. */
 const anotherEpoch = (url: string): Promise<unknown> =>
-  withSql(url, (sql) => sql.query('update ql_meta set epoch = gen_random_uuid()'), patience)
+  withSql(url, (sql) => sql.query('update ql_meta set epoch = gen_random_uuid()'))
 
 /** Connections to a database that has its tables now. */
 export async function migrated(databaseUrl: string): Promise<Postgres> {

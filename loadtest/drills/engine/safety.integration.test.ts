@@ -60,7 +60,7 @@ test('kill -9 of the runner: the dead man takes down its QuickLink and releases 
   await waitFor(() => allGone(pids), { deadlineMs: 30_000 })
 }) // prettier-ignore
 
-test('Ctrl-C: everything is undone within 2 s', { timeout: 240_000 }, async () => {
+test('Ctrl-C: everything is undone at once', { timeout: 240_000 }, async () => {
   const { child, ended, pids } = await inMidFault()
   child.kill('SIGINT')
   await waitFor(() => allGone(pids), { deadlineMs: 5000 })
